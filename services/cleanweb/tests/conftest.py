@@ -1,4 +1,4 @@
-"""The running service with real HTTP, and a receiver of its callbacks."""
+"""The running service over real HTTP, and a receiver of its callbacks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from classifeed_common.testing.recovery import until
 
 @dataclass
 class Inbox:
-    """The receiver of callbacks: keeps what comes, responds with `status`, or not at all while it is not `released`."""
+    """Receiver of callbacks: keeps them, and responds with `status` once it is `released`."""
 
     port: int = 0
     status: int = 200
@@ -77,7 +77,7 @@ async def inbox() -> AsyncIterator[Inbox]:
 def request_of(
     text: str, key: str = "a", regions: tuple[int, ...] = (1, 225), *, number: int | str = 1, **changes: Any
 ) -> dict[str, Any]:
-    """Return a request as moderation makes it."""
+    """Return a request in the form that moderation sends."""
     return {
         "jsonrpc": "2.0",
         "method": "process",
@@ -123,14 +123,14 @@ Start = Callable[..., Awaitable[Cleanweb]]
 
 @pytest.fixture
 async def cleanweb_database(migrated_database: Any) -> Database:
-    """Return the database of a test, which its processes share."""
+    """Return the test's database, which its processes share."""
     made: Database = await migrated_database("classifeed_cleanweb")
     return made
 
 
 @pytest.fixture
 async def start(cleanweb_database: Database, keys: KeyStore, inbox: Inbox) -> AsyncIterator[Start]:
-    """Yield a factory: `await start(auto_pass=True)` is another process over the same database."""
+    """Yield a factory: `await start(auto_pass=True)` starts another process over the same database."""
     database = cleanweb_database
     closing: list[Callable[[], Awaitable[None]]] = []
 

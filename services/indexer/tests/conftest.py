@@ -65,7 +65,7 @@ def make_schema(client: str, epoch: int = 1) -> Schema:
 
 @pytest.fixture
 def client() -> str:
-    """Return a client that only this test has, and with it a topic of its own."""
+    """Return a client, and so a topic, that only this test uses."""
     return f"c{uuid.uuid4().hex[:12]}"
 
 
@@ -135,11 +135,11 @@ async def indexer_database(migrated_database: Callable[..., Awaitable[Database]]
 
 @dataclass
 class RecordingProducer:
-    """Acknowledges everything and keeps it; `on_send` may interfere."""
+    """Producer that acknowledges and keeps all messages; `on_send` may interfere."""
 
     sent: list[IndexDocument] = field(default_factory=list)
     headers: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
-    """Those of the last message of a document, by its key."""
+    """Headers of the last message of a document, by its key."""
     on_send: Callable[[], Awaitable[None]] | None = None
 
     async def send(self, messages: list[Message]) -> None:
@@ -151,7 +151,7 @@ class RecordingProducer:
 
 
 class Indexer:
-    """One process of the indexer, driven round by round."""
+    """A process of the indexer, driven round by round."""
 
     def __init__(self, channel: Any, database: Database, client: str, producer: Any, holder: str, clock: Clock) -> None:
         self.settings = IndexerSettings(
@@ -194,7 +194,7 @@ class Indexer:
         return not any((await self.backlog()).values())
 
     async def settle(self) -> None:
-        """Do what a running process does until nothing is left to do."""
+        """Run rounds until there is nothing left to do."""
         async with asyncio.timeout(120):
             while not await self.is_delivered():
                 await self.deliverer._deliver_or_reposition()
@@ -227,7 +227,7 @@ def make_indexer(
 
 
 class Index:
-    """What an index holds after some messages, by the sink's rule: lower fences and older idx are dropped."""
+    """Content of an index after some messages, by the sink's rule: lower fences and older idx are dropped."""
 
     def __init__(self) -> None:
         self._fences: dict[int, int] = defaultdict(int)
@@ -246,7 +246,7 @@ class Index:
             self.documents[document.pk] = document
 
     def versions(self) -> dict[str, int]:
-        """Return the versions of what can be found."""
+        """Return the versions of the searchable documents."""
         found = self.documents.items()
         return {pk: document.version for pk, document in found if document.action == DOCUMENT_ACTION_UPSERT}
 
@@ -259,7 +259,7 @@ def new_index() -> type[Index]:
 
 @pytest.fixture
 async def topic(kafka: EmbeddedKafka, client: str) -> AsyncIterator[str]:
-    """Make the client's topic on the session's Kafka."""
+    """Create the client's topic on the session's Kafka."""
     cluster = Cluster(kafka.bootstrap, client_id="test")
     name = index_documents(client)
     await cluster.ensure([Topic(name, 64, 3_600_000)])
@@ -277,7 +277,7 @@ async def producer(kafka: EmbeddedKafka, topic: str) -> AsyncIterator[KafkaProdu
 
 @pytest.fixture
 def read_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], list[tuple[int, IndexDocument]]]:
-    """Read everything that the topic has now, as (partition, document), in order within a partition."""
+    """Read all records of the topic, as (partition, document), ordered within each partition."""
 
     def read() -> list[tuple[int, IndexDocument]]:
         consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "test", "enable.auto.commit": False})

@@ -17,7 +17,7 @@ from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer
 
 @dataclass
 class Page:
-    """The response of a path. `held` keeps it back, `endless` sends for ever."""
+    """The response of a path. `held` delays it until `release`; `endless` never stops sending."""
 
     content: bytes = b""
     status: int = 200
@@ -29,10 +29,11 @@ class Page:
 
 @dataclass
 class Site:
-    """The outer world: a web server on the loopback that does as its pages say.
+    """A web server on the loopback that responds with `pages`.
 
-    `requests` has each request's path and headers, first come first. Pages that are held respond after `release`.
-    `most_open` is how many requests were under way at a time.
+    Attributes:
+        requests: path and headers of each request, oldest first.
+        most_open: highest number of concurrent requests.
     """
 
     port: int = 0
@@ -112,10 +113,13 @@ async def site() -> AsyncIterator[Site]:
 
 @dataclass
 class Tasks(TaskServiceServicer):
-    """The processor as its contract describes it: one task for a fetch, none for what is loaded already.
+    """A fake processor: creates one task per fetch, and none for bytes that are loaded already.
 
-    `down` has it refuse all calls, `refuses` for good; `forgets_to_answer` makes that many tasks without saying so; it
-    responds once `held` is set.
+    Attributes:
+        down: refuse all calls as UNAVAILABLE.
+        refuses: refuse all calls permanently.
+        drops_responses: number of tasks that are created without a response.
+        held: if given, calls respond once it is set.
     """
 
     made: dict[tuple[str, str], list[tuple[CreateTaskRequest, Task]]] = field(default_factory=lambda: defaultdict(list))

@@ -1,4 +1,4 @@
-"""A stand-in for the verdict service over real HTTP, and the parts of moderation joined as the bootstrap joins them."""
+"""A fake verdict service over real HTTP, and the parts of moderation, connected as in the bootstrap."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ END = {"name": "clean_web_moderation_end", "value": True, "entity": "text"}
 RETRY_S = 60.0
 PENDING_S = 600.0
 PROBE_S = 0.2
-# For methods of a servicer that are called as functions, and look at no context.
+# For servicer methods that are called as functions and ignore their context.
 NO_CONTEXT = cast(grpc.aio.ServicerContext[Any, Any], None)
 
 MakeModeration = Callable[..., Awaitable["Moderation"]]
@@ -69,14 +69,14 @@ def refused_if_bad(params: dict[str, Any]) -> bytes:
 
 
 def default_rules() -> Rules:
-    """Return the rules that come with the service."""
+    """Return the default rules."""
     content = files("classifeed_moderation.rules").joinpath("rules.yaml").read_bytes()
     return Loaded(RuleSet.of(yaml.safe_load(content)), "default")
 
 
 @dataclass
 class Received:
-    """A request as it came: head, body, and when."""
+    """A received request: head, body and time."""
 
     head: str
     body: bytes
@@ -97,9 +97,9 @@ class Received:
 
 @dataclass
 class StandIn:
-    """The verdict service: responds as `respond` says, keeps every request. `released` lets responses go.
+    """Fake verdict service: responds as `respond` says, and keeps every request. `released` lets responses go.
 
-    A batch gets its responses in the reverse order, unless `batch_content` says what it gets.
+    The responses of a batch come in reverse order, unless `batch_content` sets them.
     """
 
     port: int = 0
@@ -169,7 +169,7 @@ async def stand_in() -> AsyncIterator[StandIn]:
 class Moderation:
     """One process of moderation: its queue, workers and corrector over a database.
 
-    Its queue has room before the workers start, too, unless it `is_closed`.
+    Its queue has room even before the workers start, unless it `is_closed`.
     """
 
     database: Database
@@ -235,7 +235,7 @@ class Moderation:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, *runs: Callable[[asyncio.Event], Awaitable[None]]) -> None:
-        """Run roles until `close`; without arguments the workers."""
+        """Run roles until `close`; without arguments, the workers."""
         for run in runs or (self.judge.run,):
             self._tasks.append(asyncio.ensure_future(run(self._stop)))
 
@@ -276,7 +276,7 @@ class Moderation:
         return found
 
     async def apply(self, key: str | UUID, *names: str, has_end: bool = True, request_id: str = "") -> Applied:
-        """Apply verdicts as they come from a callback."""
+        """Apply verdicts as a callback sends them."""
         verdict_list = VerdictList(tuple(Verdict(name) for name in sorted(names)), has_end)
         async with self.database.transaction() as tx:
             return await apply_verdicts(
@@ -288,12 +288,12 @@ class Moderation:
             )
 
     async def record(self, key: str | UUID, *names: str) -> None:
-        """Have verdicts recorded as the callback does, together with others that come meanwhile."""
+        """Record verdicts like the callback, together with others that arrive meanwhile."""
         verdict_list = VerdictList(tuple(Verdict(name) for name in sorted(names)), has_end=True)
         await self.recorder.record([Arrived(str(key), verdict_list)])
 
     async def refuse_decisions(self, key: str | UUID) -> None:
-        """Have the database refuse decisions about a text from now on."""
+        """Make the database refuse decisions about a text from now on."""
         async with self.database.connection() as connection:
             await connection.execute(
                 "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
@@ -304,7 +304,7 @@ class Moderation:
             )
 
     async def advance(self, duration_s: float) -> None:
-        """Move the clock of the table: all that is stored was stored earlier, and is due earlier."""
+        """Move the clock of the table: all stored texts are older, and are due earlier."""
         async with self.database.connection() as connection:
             await connection.execute(
                 "UPDATE subjects SET started = started - %(s)s * interval '1 second',"

@@ -1,4 +1,4 @@
-"""A stand-in for the processor (cuts loads into messages) and for the roles around the use cases."""
+"""A fake processor that cuts loads into messages, and the roles around the use cases."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def content_of(title: str, price: int = 100) -> OfferContent:
 
 
 class Records:
-    """Makes records as the processor would."""
+    """Makes records in the form of the processor's."""
 
     def good(self, external_id: str, title: str | None = None, price: int = 100) -> OfferRecord:
         content = content_of(title or f"offer {external_id}", price)
@@ -95,7 +95,7 @@ class Records:
 
 @dataclass
 class Load:
-    """One run of one task: its messages, in order, the end last."""
+    """One run of one task: its messages in order, the end last."""
 
     records: Sequence[OfferRecord]
     task: int = 1
@@ -132,7 +132,7 @@ class Load:
         return {"seller_id": self.seller, "namespace": self.namespace, "task_id": self.task, "run": self.run}
 
     def decided(self, decision: HoldDecision) -> TaskEnd:
-        """Return the end of the run once more, with a decision."""
+        """Return a repeated end of the run, with a decision."""
         end = TaskEnd.FromString(self.end.SerializeToString())
         end.decision = decision
         return end
@@ -143,7 +143,7 @@ class Load:
 
 
 class Owner:
-    """Takes requests and steps sweeps, each in a transaction of its own, as consumer and job do."""
+    """Takes requests and steps sweeps, each in a separate transaction, like the consumer and the job."""
 
     def __init__(self, db: Database) -> None:
         self.db = db
@@ -188,7 +188,7 @@ class Owner:
         return [*await self.take(load.messages), *await self.sweep()]
 
     async def rows(self, load: Load | None = None) -> dict[str, tuple[Any, ...]]:
-        """external_id → (status, origin, title, price, last_task_id, last_change, version) of a namespace."""
+        """Return external_id → (status, origin, title, price, last_task_id, last_change, version) of a namespace."""
         namespace = Namespace(load.seller, load.namespace) if load else Namespace("seller", "default")
         async with self.db.connection() as connection:
             cursor = await connection.execute(
@@ -207,7 +207,7 @@ class Owner:
 
 
 class Publishing:
-    """Publishes offers to a receiver as the service does, with the worker that sets marks back."""
+    """Publishes offers to a receiver as the service does, with the worker that resets marks."""
 
     def __init__(self, db: Database, receiver: ReceiverClient, *, slice_offers: int = 100) -> None:
         self.db = db

@@ -111,7 +111,7 @@ def yml() -> WriteYml:
 
 @pytest.fixture
 def offer() -> WriteOffer:
-    """Write one good offer, with elements replaced or added."""
+    """Write a valid offer, with elements replaced or added."""
 
     def write(external_id: str = "a1", extra: str = "", **elements: str | None) -> str:
         values: dict[str, str | None] = {

@@ -1,4 +1,4 @@
-"""Reading a file in a process of its own, with what that cost."""
+"""Read a file in a separate process, and measure its resources."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-# A process that has imported the reader, and forks for each file: to import anew would take ten times as long as most
-# files. It has no threads. The child bounds its own memory and time, so that a failure ends it and not the machine.
+# A process that has imported the reader, and forks for each file: another import would take ten times as long as most
+# files. It has no threads. The child limits its own memory and time, so that a fault ends only the child.
 _PROBE = """
 import json
 import os
@@ -59,14 +59,14 @@ for line in sys.stdin:
 
 
 class Measured(NamedTuple):
-    """What became of a file.
+    """Outcome of a file.
 
     Attributes:
         outcome: OK with the number of records, or the code of the fault.
-        peak_mib: Most memory that the process had.
-        growth_mib: The same beyond what it had before the file.
-        cpu_s: Processor time that the file took.
-        message: Words of the fault.
+        peak_mib: Peak memory of the process, in MiB.
+        growth_mib: Peak memory minus the memory before the file, in MiB.
+        cpu_s: CPU time of the file, in seconds.
+        message: Text of the fault.
     """
 
     outcome: str
@@ -77,7 +77,7 @@ class Measured(NamedTuple):
 
 
 def measure(path: Path, naive: str = "") -> Measured:
-    """Read a file with both passes as a load does; `naive` is code that breaks a part of the reader before.
+    """Read a file with both passes of a load; `naive` is code that breaks a part of the reader before.
 
     Raises:
         AssertionError: the process died.

@@ -94,7 +94,7 @@ def build() -> Build:
 
 
 class Receiver:
-    """One replica of the receiver on a database, without its entry points."""
+    """A replica of the receiver on a database, without its entry points."""
 
     def __init__(self, database: Database, **settings: Any) -> None:
         self.database = database
@@ -112,7 +112,7 @@ class Receiver:
         return await put_schema(self.database, self.epochs, schema)
 
     async def put_epoch(self, schema: Schema, state: EpochState) -> None:
-        """Put an epoch as no release of today does: an earlier one (OPEN), or one that can switch epochs (ACTIVE)."""
+        """Put an epoch as other releases do: an earlier one (OPEN), or one that can switch epochs (ACTIVE)."""
         async with self.database.transaction() as tx:
             if state is EpochState.ACTIVE:
                 await tx.execute("UPDATE schemas SET state = 3 WHERE client = %s AND state = 2", [schema.client])
@@ -151,7 +151,7 @@ def make_receiver(receiver_database: Database) -> Callable[..., Receiver]:
 
 @pytest.fixture
 async def receiver(make_receiver: Callable[..., Receiver]) -> AsyncIterator[Receiver]:
-    """One replica, with a schema for the client `offers`."""
+    """Return a replica with a schema for the client `offers`."""
     receiver = make_receiver()
     await receiver.put(make_schema())
     yield receiver
@@ -168,7 +168,7 @@ class Stubs:
 
 @pytest.fixture
 async def stubs(receiver: Receiver, rpc_server: StartServer, rpc_channel: OpenChannel) -> Stubs:
-    """Return stubs of the receiver behind a real server, called by those who may."""
+    """Return stubs of the receiver behind a real server, with callers that have permission."""
     target = await rpc_server("receiver", *receiver.servicers())
     offers = rpc_channel(target, caller="offers", audience="receiver")
     indexer = rpc_channel(target, caller="indexer", audience="receiver")
@@ -177,6 +177,6 @@ async def stubs(receiver: Receiver, rpc_server: StartServer, rpc_channel: OpenCh
 
 @pytest.fixture
 async def table_backup(receiver: Receiver) -> TableBackup:
-    """Return a backup of the receiver's tables, to be taken."""
+    """Return a backup of the receiver's tables, which is not taken yet."""
     tables = ("schemas", "documents", "shards", "elements", "failures", "progress")
     return TableBackup(receiver.database, *tables)

@@ -1,4 +1,4 @@
-"""The real receiver and indexer beside a searcher: what an index is made from, and what brings it the changes."""
+"""The real receiver and indexer for a searcher: the source of an index, and the source of its changes."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Upstream:
             return dict(await cursor.fetchall())
 
     async def delivered(self) -> None:
-        """Return once the indexer has delivered everything."""
+        """Wait until the indexer has delivered everything."""
         async with asyncio.timeout(DEADLINE_S):
             while True:
                 async with self.database.connection() as connection:
@@ -212,7 +212,7 @@ class Searcher:
         self._tasks = [asyncio.create_task(run(self._stop)) for run in runs]
 
     def versions(self) -> dict[str, int]:
-        """Return the version of each document that can be found."""
+        """Return the version of each searchable document."""
         generation = self.live.generation
         return {} if generation is None else stored_versions(generation)
 
@@ -232,7 +232,7 @@ class Searcher:
             raise AssertionError(f"not within {DEADLINE_S} s: {what or condition}") from None
 
     async def settled(self) -> None:
-        """Return when nothing is left to do, as `classifeed settle` requests."""
+        """Wait until there is nothing left to do, as `classifeed settle` does."""
         async with asyncio.timeout(DEADLINE_S):
             while any({**await self.keeper.backlog(), **await self.verifier.backlog()}.values()):
                 await asyncio.sleep(0.1)
@@ -244,7 +244,7 @@ class Searcher:
         self.keeper.close()
 
     async def kill(self) -> None:
-        """End as a killed process does: nothing more is written, the locks are free."""
+        """End like a killed process: nothing more is written, and the locks are free."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -261,7 +261,7 @@ def stored_versions(generation: IndexGeneration) -> dict[str, int]:
 
 
 class Disk:
-    """What indexes are written to: while it does not respond nothing is taken in."""
+    """The disk of the indexes: while it does not respond, nothing is applied."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_away = False
@@ -282,7 +282,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 
 @pytest.fixture
 def client() -> str:
-    """Return a client that only this test has, and with it a topic of its own."""
+    """Return a client, and so a topic, that only this test uses."""
     return f"c{uuid.uuid4().hex[:12]}"
 
 
@@ -310,7 +310,7 @@ async def topic(kafka: EmbeddedKafka, client: str) -> AsyncIterator[str]:
 
 @pytest.fixture
 def forget_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], Awaitable[None]]:
-    """Remove what the topic holds, as its retention does after a week."""
+    """Remove the records of the topic, as its retention does after a week."""
 
     async def forget() -> None:
         await forget_records(kafka.bootstrap, topic)
@@ -337,7 +337,7 @@ async def channels(upstream: Upstream, rpc_server: Any, rpc_channel: Any) -> Map
 async def open_searcher(
     channels: Mapping[str, grpc.aio.Channel], kafka: EmbeddedKafka, producer: KafkaProducer, client: str, tmp_path: Path
 ) -> AsyncIterator[Callable[..., Searcher]]:
-    """Open a searcher over the test's folder: `open_searcher()`; the one before must have ended."""
+    """Open a searcher over the test's folder: `open_searcher()`; an earlier one must have ended."""
     made: list[Searcher] = []
 
     def open_() -> Searcher:

@@ -1,7 +1,7 @@
-"""The API of sellers.
+"""The public API for sellers.
 
-Owns the uploads and the feeds by link. A file that UploadFeed has acknowledged lies in the object store under its hash,
-and a task will load it; a feed that was changed is sent to the loader; the offers of a feed that was deleted get a task
-that takes them away, in the order in which all this was acknowledged, whatever dies in between. Everything about tasks
-it calls the processor, and everything about fetches the loader.
+Owns uploads and feeds by link. A file that UploadFeed has acknowledged is in the object store under its hash, and a
+task will load it. A changed feed is sent to the loader. The offers of a deleted feed are removed by a task. The tasks
+of a namespace run in the order in which the api acknowledged the requests, even if processes are killed. The api reads
+tasks from the processor and fetches from the loader.
 """

@@ -1,4 +1,4 @@
-"""The only place where the parts of the api are built and joined."""
+"""Builds and joins the parts of the api. No other module does so."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ SERVICE = "api"
 
 
 def build(settings: ApiSettings) -> ServiceRunner:
-    """Return the api, nothing of it opened yet."""
+    """Return the api; nothing is opened yet."""
     database = database_of(settings)
     blobs = blobs_of(settings)
     sweeper = BlobSweeper(database, blobs)

@@ -13,7 +13,7 @@ from classifeed_jobs import ServiceJobSettings
 
 
 class ApiSettings(ServiceJobSettings):
-    """What the api needs to know, from variables CLASSIFEED_API_*."""
+    """Settings of the api, from variables CLASSIFEED_API_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_API_", frozen=True)
 
@@ -23,7 +23,7 @@ class ApiSettings(ServiceJobSettings):
     searcher_address: str = Field(pattern=TARGET, description="gRPC address of the searcher, [dns:///]host:port.")
     secrets_file: Path | None = Field(
         default=None,
-        description="File of the keys that encrypt credentials of feeds for the loader; unset: they are refused.",
+        description="File with the keys that encrypt credentials of feeds for the loader; unset: they are refused.",
     )
     min_interval_s: float = Field(
         default=600, gt=0, description="Shortest allowed interval between fetches of a feed, in seconds."
@@ -32,52 +32,50 @@ class ApiSettings(ServiceJobSettings):
         default=False, description="Allow links to this machine: for tests and demos, never in production."
     )
     states_timeout_s: float = Field(
-        default=1, gt=0, description="Maximum time that reads of feeds wait for the states from the loader, in seconds."
+        default=1, gt=0, description="Maximum time that reads of feeds wait for the loader's states, in seconds."
     )
     explain_timeout_s: float = Field(
         default=2,
         gt=0,
-        description="How long ExplainOffer waits for each response that needs no file to be read, in seconds.",
+        description="Timeout of each call of ExplainOffer that reads no file, in seconds.",
     )
     spool_dir: Path = Field(
         default=Path(tempfile.gettempdir()) / "classifeed-api",
-        description="Folder for uploads until they are in the object store; each takes its size there meanwhile.",
+        description="Folder for uploads until they are in the object store; it needs space for all open uploads.",
     )
     upload_limit_bytes: int = Field(default=2 * 1024**3, gt=0, description="Largest accepted file, in bytes.")
     upload_idle_s: float = Field(
-        default=30, gt=0, description="An upload that sends less than 64 KiB within this time is aborted, in seconds."
+        default=30, gt=0, description="Seconds within which an upload must send 64 KiB; otherwise it is aborted."
     )
     upload_streams: int = Field(
-        default=64, gt=0, description="Uploads that may be open at once in this process; the others are refused."
+        default=64, gt=0, description="Maximum number of open uploads in this process; more are refused."
     )
     upload_streams_per_seller: int = Field(
-        default=8, gt=0, description="Uploads of one seller that may be open at once in this process."
+        default=8, gt=0, description="Maximum number of open uploads of one seller in this process."
     )
     upload_spared_s: float = Field(
         default=5,
         gt=0,
-        description="At the limit of open uploads, one that has sent less than 64 KiB for this long is replaced by a "
-        "new one, the idlest first, in seconds.",
+        description="Seconds within which an upload must send 64 KiB to keep its slot when all slots are taken; a new "
+        "upload replaces the idlest one.",
     )
     spool_reserve_bytes: int = Field(
         default=256 * 1024**2, ge=0, description="Free space that an upload must leave in the spool folder, in bytes."
     )
     history_uploads: int = Field(
-        default=20, ge=1, description="Uploads of each namespace that are kept after their loads were removed."
+        default=20, ge=1, description="Number of uploads per namespace that are kept after their loads were removed."
     )
     removed_days: int = Field(
         default=45,
         ge=31,
-        description="How long removed feeds are kept, in days: longer than the receiver keeps its tombstones.",
+        description="Days for which removed feeds are kept; must be longer than the receiver keeps its tombstones.",
     )
     lease_ttl_s: float = Field(
-        default=10, gt=0, description="How long another replica waits before it takes over creating tasks, in seconds."
+        default=10, gt=0, description="Seconds after which another replica takes over the creation of tasks."
     )
     verify_interval_s: float = Field(
         default=60,
         gt=0,
-        description="How often loader and processor are compared with what they acknowledged, in seconds.",
+        description="Seconds between two checks that loader and processor still have what they acknowledged.",
     )
-    watch_interval_s: float = Field(
-        default=0.25, gt=0, description="How often WatchTask polls for a change, in seconds."
-    )
+    watch_interval_s: float = Field(default=0.25, gt=0, description="Seconds between two polls of WatchTask.")

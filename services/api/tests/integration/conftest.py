@@ -1,4 +1,4 @@
-"""The api as it runs, between a processor and a loader that do as tests say."""
+"""A running api between fakes of the processor and the loader."""
 
 from __future__ import annotations
 
@@ -49,27 +49,27 @@ from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 
 Made = tuple[str, int]
-"""What a task was made for: its upload, or DELETE, and the version of the removed feed."""
+"""Purpose of each task: its upload, or DELETE and the version of the removed feed."""
 
 
 class Processor(TaskServiceServicer):
-    """Another service: knows uploads by their id and removals by their version, and refuses while a test says so."""
+    """Fake processor: knows uploads by their id and removals by their version; refuses calls if a test says so."""
 
     def __init__(self) -> None:
         self.refuses: Callable[[task_service_pb2.CreateTaskRequest], bool] = lambda _: False
         self.requests: list[task_service_pb2.CreateTaskRequest] = []
         self.tasks: dict[tuple[str, str], list[Made]] = {}
         self.listed: list[task_pb2.Task] | None = []
-        """The newest tasks, as requested of any namespace; None: not now."""
+        """The newest tasks of every namespace; None: the call fails."""
         self.passed_on: list[task_service_pb2.CancelTaskRequest | task_service_pb2.RerunTaskRequest] = []
         self.looks = 0
         self.formats_away = False
         self.standings: dict[str, task_pb2.Task] = {}
-        """How tasks stand, by name; `away`: nobody can ask."""
+        """Tasks by name; while `away` is set, calls fail."""
         self.away = False
         self.finds: list[list[str]] = []
         self.hangs: asyncio.Event | None = None
-        """Once there, GetTask sets it and gets no response."""
+        """If given, GetTask sets it and never responds."""
 
     async def CreateTask(self, request: task_service_pb2.CreateTaskRequest, context: Any) -> task_pb2.Task:
         if self.refuses(request):
@@ -145,7 +145,7 @@ class Processor(TaskServiceServicer):
 
 
 class Loader(FeedSourceServiceServicer):
-    """Another service: the newest version of each source wins."""
+    """Fake loader: the newest version of each source wins."""
 
     def __init__(self) -> None:
         self.away = False
@@ -229,7 +229,7 @@ async def blobs(s3: EmbeddedS3, bucket: str) -> AsyncIterator[BlobStore]:
 
 @dataclass
 class Api:
-    """A running api: its stub, and the services at its other ends."""
+    """A running api: its stub, and the fakes that it calls."""
 
     target: str
     stub: FeedServiceStub
@@ -296,7 +296,7 @@ async def start_api(
 
 @pytest.fixture
 async def api(start_api: StartApi) -> Api:
-    """Return the api without its pushers."""
+    """Return an api that runs no pusher."""
     return await start_api(roles={"serve"})
 
 
@@ -325,7 +325,7 @@ Refusal = tuple[grpc.StatusCode, str, list[str]]
 
 @pytest.fixture
 def refusal() -> Callable[[Awaitable[object]], Awaitable[Refusal]]:
-    """Give code, reason and fields of the error that a call ends in."""
+    """Return code, reason and fields of the error of a call."""
 
     async def of(call: Awaitable[object]) -> Refusal:
         with pytest.raises(grpc.aio.AioRpcError) as caught:

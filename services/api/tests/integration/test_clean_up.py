@@ -1,4 +1,4 @@
-"""Uploads go when their tasks are gone, removed feeds after 45 days; what waits for its task stays."""
+"""Uploads are deleted after their tasks, removed feeds after 45 days; rows that wait for a task stay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT = datetime(2026, 11, 26, tzinfo=UTC)
 
 
 class Tasks:
-    """The processor, which has some tasks."""
+    """Fake processor with some tasks."""
 
     def __init__(self, *numbers: int) -> None:
         self.names = {f"sellers/s/feeds/default/tasks/{number}" for number in numbers}
@@ -89,7 +89,7 @@ async def feeds_left(db: Database) -> int:
 
 
 async def test_of_uploads_from_before_a_removal_none_stays_and_it_is_remembered_until_then(db: Database) -> None:
-    """Else the namespace would be listed again once its removal is forgotten."""
+    """Otherwise the namespace would be listed again once its removal is deleted."""
     for number in (1, 2, 3, 5, 6, 7):
         await insert_upload(db, number)
     await insert_feed(db, 4)

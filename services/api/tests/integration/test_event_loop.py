@@ -1,4 +1,4 @@
-"""The largest request of each RPC of the api holds no event loop; nor does what its routes over HTTP take."""
+"""The largest request of each RPC and HTTP route of the api does not block the event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ExplainOffer over real gRPC, among services that answer, lack, hang or are away."""
+"""ExplainOffer over real gRPC, with services that respond, lack the offer, hang or are unavailable."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 
 PARENT = "sellers/shop/feeds/default"
-# Of the year 2100: after whatever a test stores now.
+# In the year 2100: after everything that a test stores now.
 VERSION = 4_102_444_800_000_000
 
 
 @dataclass
 class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer, SearchServiceServicer):
-    """All other services: what they know, who of them is away, and what was requested."""
+    """Fakes of all other services: their data, which of them are unavailable, and the calls that they got."""
 
     tasks: list[task_pb2.Task] = field(default_factory=list)
     files: dict[int, dict[str, list[int]]] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer
     def load(
         self, number: int, status: str = "SUCCEEDED", lines: dict[str, list[int]] | None = None, **more: Any
     ) -> None:
-        """Put a load before those that are there; a file that lacks nothing else has the `lines` of offers."""
+        """Add a load that is newer than the others; its file has offers on `lines`."""
         task = task_pb2.Task(
             **{
                 "name": f"{PARENT}/tasks/{number}",
@@ -89,7 +89,7 @@ class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer
         self.files[number] = lines or {}
 
     def keep(self, external_id: str, load: int, status: str = "ACTIVE", **more: Any) -> None:
-        """Has the owner keep an offer, and the search as well where it is active."""
+        """Add an offer to the offers service, and to the search if it is active."""
         name = f"{PARENT}/offers/{external_id}"
         self.offers[name] = offer_pb2.Offer(
             name=name,
@@ -172,7 +172,7 @@ Explain = Callable[..., Awaitable[explanation_pb2.OfferExplanation]]
 async def explain(
     request: pytest.FixtureRequest, db: Database, world: World, rpc_server: StartServer, rpc_channel: OpenChannel
 ) -> Explain:
-    # Short where somebody is waited for in vain; else no answer comes too late, however slow the machine is.
+    # Short if a service never responds; otherwise long, so that a slow machine makes no response late.
     callspec = getattr(request.node, "callspec", None)
     wait_s = 1.5 if callspec is not None and callspec.params.get("how") == "hanging" else 60.0
 

@@ -1,5 +1,5 @@
-"""The verdict service of the suite: automatic rules, and reviews by people.
+"""Cleanweb: the verdict service of the suite, with automatic rules and reviews by people.
 
-It owns reviews, opinions of reviewers, and callbacks. The verdicts about a text that it took for review are delivered
-once all of its reviews have ended, however often it takes, for 72 hours; what was given up is kept for an operator.
+It owns reviews, opinions of reviewers, and callbacks. When all reviews of a text have ended, it delivers their verdicts
+to the requester, and retries for 72 hours. A callback that was given up is kept for an operator.
 """

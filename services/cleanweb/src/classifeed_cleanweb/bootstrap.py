@@ -1,4 +1,4 @@
-"""The only place where the parts of cleanweb are built and joined."""
+"""Composition root: builds the parts of cleanweb and connects them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CALLBACKS_AT_ONCE: Final = 16
 
 
 def build(settings: CleanwebSettings) -> ServiceRunner:
-    """Return the service, nothing of it opened yet. Call it inside the event loop."""
+    """Return the service without opening anything. Call it inside the event loop."""
     database = database_of(settings)
     rules = automatics_snapshot(settings.rules_file)
 

@@ -48,13 +48,13 @@ WAITING: Final = METRICS.gauge(
 )
 OLDEST: Final = METRICS.gauge(
     "classifeed_cleanweb_oldest_review_seconds",
-    "Age of the oldest review that waits, by project.",
+    "Age of the oldest waiting review, by project.",
     unit="seconds",
     labels={"project": "name of the project"},
 )
 LATE: Final = METRICS.gauge(
     "classifeed_cleanweb_late_reviews",
-    "Reviews that wait for longer than CLASSIFEED_CLEANWEB_REVIEW_DEADLINE_S, by project.",
+    "Reviews that have waited longer than CLASSIFEED_CLEANWEB_REVIEW_DEADLINE_S, by project.",
     unit="reviews",
     labels={"project": "name of the project"},
 )

@@ -1,4 +1,4 @@
-"""Callbacks: none is lost, and those of one key come in their order, whoever is away, is killed or gives up."""
+"""Callbacks: none is lost, and those of one key arrive in order, through outages, kills and give-ups."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ asyncio.run(main())
 
 
 class Claim:
-    """What a delivery needs of its job, which is never lost here."""
+    """The part of a job that a delivery needs; the job is never lost here."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -57,7 +57,7 @@ class Claim:
 
 
 class Courier:
-    """Deliveries as the worker runs them, one try at a time, on a clock that the test moves."""
+    """Runs deliveries like the worker, one attempt at a time, on a clock that the test moves."""
 
     def __init__(self, database: Database, inbox: Inbox) -> None:
         self.database = database
@@ -83,7 +83,7 @@ class Courier:
         return True
 
     async def advance(self, duration_s: float) -> None:
-        """Move the clock of the table: each callback has been tried for so much longer."""
+        """Move the clock of the table: each callback has been retried for that much longer."""
         await self.rows("UPDATE callbacks SET sent_from = sent_from - %s * interval '1 s' RETURNING 1", duration_s)
 
     async def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -243,7 +243,7 @@ async def test_killed_as_a_review_ends_it_has_not_ended_and_ends_again(courier: 
 async def test_killed_while_it_delivers_another_process_delivers_with_the_same_id(
     start: Start, courier: Courier, inbox: Inbox, keys: KeyStore, moment: str
 ) -> None:
-    """SIGKILL after the receiver has refused a callback, or between its taking it and the sender's learning of it."""
+    """SIGKILL after the receiver has refused a callback, or after it has accepted one and before the sender knows."""
     callback_id = await courier.add("text_toloka_spam", store=JobStore())
     if moment == "refused":
         inbox.status = 503

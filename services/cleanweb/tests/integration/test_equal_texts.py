@@ -1,4 +1,4 @@
-"""Equal texts share their reviews: two opinions a project, a callback for every key, no review without need."""
+"""Equal texts share their reviews: two opinions per project, a callback for every key, and no needless review."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_eight_equal_points_cost_two_opinions_a_project(start: Start, inbo
 
 
 async def test_kinds_and_regions_share_nothing(start: Start) -> None:
-    """Fails where texts of other projects join: nobody would ask whether they are about the road, or in Turkish."""
+    """Fails if texts of other projects join: nobody would review them for the road, or in Turkish."""
     cleanweb = await start()
     await cleanweb.process(TEXT, key=OFFER)
     await cleanweb.process(TEXT, key=str(uuid4()))
@@ -75,7 +75,7 @@ async def test_kinds_and_regions_share_nothing(start: Start) -> None:
 
 
 async def test_a_text_that_comes_as_its_review_ends_is_known(start: Start, inbox: Inbox) -> None:
-    """A request waits for the end of the review of an equal text, and opens none of its own."""
+    """A request waits for the end of the review of an equal text, and opens no further review."""
     cleanweb = await start()
     await cleanweb.process("A wooden lamp", key=OFFER)
     await review_as(cleanweb, "anna")
@@ -138,7 +138,7 @@ async def test_a_service_closes_its_own_reviews_only(cleanweb_database: Database
         await reviews.open_request(tx, request, [COMMON])
         for service, environment in (("shop", "testing"), ("other", "stable")):
             assert await reviews.withdraw_requests(tx, service, environment, [OFFER]) == set()
-            # A key of the same name has a request about the same text in the other environment, too.
+            # The same key also has a request about the same text in the other environment.
             await reviews.open_request(tx, request._replace(service=service, environment=environment), [COMMON])
             assert await reviews.withdraw_requests(tx, service, environment, [OFFER]) == {OFFER}
             found = await tx.execute("SELECT service, environment FROM requests WHERE ended_at IS NULL")

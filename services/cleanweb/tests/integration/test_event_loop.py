@@ -1,4 +1,4 @@
-"""No request of cleanweb holds the event loop: the largest that routes and RPCs take, and bodies that are refused."""
+"""No request of cleanweb blocks the event loop: neither the largest accepted requests, nor refused bodies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from classifeed_domain.policy import POLICY
 from ..conftest import Cleanweb, Start, request_of
 
 RATE: Final = RequestRate(per_s=10_000, burst=10_000)
-# Kinds of texts by what looks for something in them: words, masked words, addresses.
+# Kinds of texts by the search that they exercise: words, masked words, addresses.
 TEXTS: Final[dict[str, Callable[[int], str]]] = {
     name: lambda chars, piece=piece: (piece * chars)[:chars]  # type: ignore[misc]
     for name, piece in {
@@ -69,7 +69,7 @@ async def test_no_route_holds_the_event_loop(start: Start, monkeypatch: pytest.M
 
 
 def bodies() -> dict[str, bytes]:
-    """Return what is sent to be judged: one long text of each kind, a hundred texts that fill a body, closes."""
+    """Return bodies to judge: one long text of each kind, a hundred texts that fill a body, closes."""
     found: dict[str, bytes] = {}
     for kind, text in TEXTS.items():
         found[f"one, {kind}"] = json.dumps(request_of(text(LONGEST_TEXT)), ensure_ascii=False).encode()

@@ -1,4 +1,4 @@
-"""Leases of reviews: one a reviewer and project, and no opinion without one."""
+"""Leases of reviews: one per reviewer and project, and no opinion without a lease."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def submit(cleanweb: Cleanweb, review_id: int, reviewer: str, *verdicts: s
 
 
 async def held(cleanweb: Cleanweb) -> list[tuple[str, int]]:
-    """Return who holds which review now."""
+    """Return the reviewers and the reviews that they hold now."""
     rows = await cleanweb.rows("SELECT leased_by, review_id FROM reviews WHERE leased_until > clock_timestamp()")
     return sorted((str(reviewer), int(review_id)) for reviewer, review_id in rows)
 
@@ -74,7 +74,7 @@ async def test_two_reviewers_share_thirty_texts(start: Start) -> None:
     async def review_all(browser: httpx.AsyncClient) -> int:
         count = 0
         while (shown := await open_text(browser)) is not None:
-            # A second page, whose reply is lost: the text of the first is still this reviewer's last.
+            # A second page, whose response is lost: the reviewer still holds the text of the first page last.
             await open_text(browser, after=shown[0])
             response = await send(browser, shown[0])
             if response.status_code == 200:
@@ -83,7 +83,7 @@ async def test_two_reviewers_share_thirty_texts(start: Start) -> None:
 
     browsers = [await browser_of(cleanweb, name) for name in ("anna", "ben")]
     counts = await asyncio.gather(*map(review_all, browsers))
-    # Where one of them ended early, because the other one held the last text, the rest waits for them.
+    # If one of them stopped early because the other held the last text, the remaining texts wait for them.
     counts = [count + await review_all(browser) for count, browser in zip(counts, browsers, strict=True)]
     assert counts == [TEXTS, TEXTS]
     assert await cleanweb.rows("SELECT count(*) FROM reviews WHERE ended_at IS NULL") == [(0,)]

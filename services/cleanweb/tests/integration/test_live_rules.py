@@ -1,4 +1,4 @@
-"""Terms are exchanged while the service runs, within 5 s."""
+"""Rules are reloaded within 5 s while the service runs."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ lists:
 
 
 def put(file: Path, forms: str) -> None:
-    """Put other terms in place, whole, as a deployment does."""
+    """Replace the terms atomically, as a deployment does."""
     new = file.with_suffix(".new")
     new.write_text(RULES.replace("FORMS", forms), "utf-8")
     os.replace(new, file)  # noqa: PTH105 - the name says it
 
 
 def test_a_change_is_in_force_within_5_s() -> None:
-    """A new file is seen by one look, and taken by the next one."""
+    """One poll sees a new file, and the next one loads it."""
     assert 2 * LOOK_EVERY_S + 1.0 <= 5
     assert automatics_snapshot(None)._look_every_s == LOOK_EVERY_S
 

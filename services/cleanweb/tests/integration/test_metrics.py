@@ -1,4 +1,4 @@
-"""Each metric of cleanweb moves where its meaning says so; one that no test here names fails the last test."""
+"""Each metric of cleanweb changes as documented; the last test fails for a metric that no test here names."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def value(name: str, **labels: str) -> float:
 
 
 def growth(name: str, **labels: str) -> Callable[[], float]:
-    """Return what says by how much a sample has grown since."""
+    """Return a function that returns by how much a sample has grown since."""
     before = value(name, **labels)
     return lambda: value(name, **labels) - before
 
 
 async def test_texts_by_service_and_by_how_they_were_judged(start: Start) -> None:
-    """Of the latter the share of automatics is made."""
+    """The dashboard computes the share of automatic verdicts from them."""
     ways = ("automatic", "kept", "passed", "opened", "joined")
     grown = {way: growth("judged_texts_total", by=way) for way in ways}
     ours, others = (growth("requested_texts_total", service=name) for name in ("classifeed", "other"))

@@ -1,4 +1,4 @@
-"""Each group of cleanweb's tables, and the whole database, goes back while texts are reviewed."""
+"""Each group of cleanweb's tables, and the whole database, is restored while texts are reviewed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROJECT: Final = "common_toloka"
 TABLES: Final = frozenset(
     name.removeprefix("queue.")
     for name in metadata.tables
-    if not name.endswith("_default")  # a part of another one
+    if not name.endswith("_default")  # partitions are restored with their table
 )
 GROUPS: Final = {
     "requests, reviews, opinions": ("requests", "reviews", "opinions"),
@@ -44,7 +44,7 @@ def test_each_table_belongs_to_a_group() -> None:
 
 
 async def insist(call: Callable[[], Awaitable[T]]) -> T:
-    """Call until the database is there: a copy of it and a restore end all sessions."""
+    """Call until the database is available: copying and restoring it end all sessions."""
     while True:
         try:
             return await call()
@@ -53,7 +53,7 @@ async def insist(call: Callable[[], Awaitable[T]]) -> T:
 
 
 class Texts:
-    """The requester of verdicts: it requests each text until it knows its verdict, as moderation does."""
+    """A requester that requests each text until it knows its verdict, as moderation does."""
 
     def __init__(self, cleanweb: Cleanweb, inbox: Inbox) -> None:
         self._cleanweb = cleanweb
@@ -68,7 +68,7 @@ class Texts:
         return f"offer/s/n/{name}~00" in self._inbox.keys
 
     async def review(self, reviewer: str, most: int = 100) -> int:
-        """Give opinions about up to `most` texts that wait for a reviewer; return about how many."""
+        """Give opinions about up to `most` texts that wait for a reviewer; return their number."""
         for given in range(most):
             try:
                 review = await self._cleanweb.rpc.ClaimReview(ClaimReviewRequest(project=PROJECT, reviewer=reviewer))

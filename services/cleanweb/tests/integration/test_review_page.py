@@ -36,14 +36,14 @@ async def sign_in(cleanweb: Cleanweb, token: str) -> httpx.Response:
 
 
 async def browser_of(cleanweb: Cleanweb, name: str) -> httpx.AsyncClient:
-    """Return a client that has signed in."""
+    """Return a signed-in client."""
     browser = httpx.AsyncClient(base_url=cleanweb.http.base_url, trust_env=False)
     assert (await browser.post("/reviews/sign-in", json={"token": token_of(cleanweb, name)})).status_code == 204
     return browser
 
 
 async def open_text(browser: httpx.AsyncClient, project: str = COMMON, after: int = 0) -> tuple[int, str] | None:
-    """Return the number and the text that the page shows; None: nothing waits."""
+    """Return the number and the text of the page; None: no text waits."""
     shown = (await browser.get(f"/reviews/{project}", params={"after": after})).text
     if "nothing-waits" in shown:
         return None

@@ -1,4 +1,4 @@
-"""Reviews by people, and the callbacks that follow from them."""
+"""Reviews by people, and their callbacks."""
 
 from __future__ import annotations
 

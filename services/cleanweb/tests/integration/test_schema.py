@@ -1,4 +1,4 @@
-"""Tables as declared are tables as migrated."""
+"""The declared tables equal the migrated ones."""
 
 from __future__ import annotations
 

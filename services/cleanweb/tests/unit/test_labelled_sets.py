@@ -1,4 +1,4 @@
-"""The labelled sets of `make bench-moderation` are what their sources make, and the frozen one stays as it was."""
+"""The labelled sets of `make bench-moderation` equal their sources, and the frozen set is unchanged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import pytest
 from bench.moderation.labelled.make import FOLDER, render, rows
 
-# The set was written before the rules. Who changes it measures something else: begin a new set instead.
+# The set was written before the rules. A changed set measures something else: begin a new set instead.
 _FROZEN = "1fd58cc9b75dd1c8f5386ced38195bd7410837ad0524540b4c3fb69575e3cf76"
 
 
@@ -21,7 +21,7 @@ def test_the_frozen_set_is_as_it_was() -> None:
 
 
 def test_the_sets_share_no_text() -> None:
-    """Clean texts of a word or two may be alike; what has a label may not."""
+    """Clean texts of a word or two may occur twice; labelled texts may not."""
     frozen, development = (
         {row.text.casefold() for row in rows(name) if row.labels} for name in ("frozen", "development")
     )

@@ -1,7 +1,8 @@
-"""The indexer: takes elements off the receiver's queues, converts their documents, delivers them to the index's topics.
+"""The indexer reads elements from the receiver's queues, converts their documents and sends them to the index's topics.
 
-It owns how far each consumer group has come, and which process works for which shard. It promises: an offset moves
-only once everything up to it is acknowledged by Kafka or set aside in the queue `failed`; it never skips and never runs
-back, whichever processes pause, die or return; where the queue itself went back or was trimmed, the shard is filled
-again from the registry; a document that cannot be converted stops nobody.
+It owns the offsets of each consumer group and the leases of the shards. It promises:
+- An offset moves only after Kafka has acknowledged everything up to it, or the queue `failed` has taken it.
+- An offset never skips elements and never moves back, even if processes pause, die or return.
+- If the queue itself went back or was trimmed, the shard is refilled from the registry.
+- A document that cannot be converted blocks no other document.
 """

@@ -27,14 +27,14 @@ SERVICE = "indexer"
 
 
 async def prepare(settings: IndexerSettings) -> None:
-    """Make the topics of the clients' documents. Idempotent."""
+    """Create the topics of the clients' documents. Idempotent."""
     await ensure_topics(
         settings.kafka_bootstrap, [declared(index_documents(client)) for client in settings.client_list]
     )
 
 
 def build(settings: IndexerSettings) -> ServiceRunner:
-    """Return the indexer, nothing of it opened yet."""
+    """Return the indexer; no connection is open yet."""
     database = database_of(settings)
     channel = channel_to("receiver", settings.receiver_address, settings)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)

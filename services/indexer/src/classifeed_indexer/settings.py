@@ -9,7 +9,7 @@ from classifeed_common.settings import TARGET, ServiceSettings
 
 
 class IndexerSettings(ServiceSettings):
-    """What the indexer needs to know, from variables CLASSIFEED_INDEXER_*."""
+    """Settings of the indexer, from variables CLASSIFEED_INDEXER_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_INDEXER_", frozen=True)
 
@@ -44,5 +44,5 @@ class IndexerSettings(ServiceSettings):
 
     @property
     def client_list(self) -> list[str]:
-        """The clients, each once."""
+        """The clients, without duplicates."""
         return list(dict.fromkeys(self.clients.split(",")))

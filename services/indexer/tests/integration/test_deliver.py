@@ -25,14 +25,14 @@ MAIN = 1
 
 
 def apply(new_index: type[Index], sent: Iterable[tuple[int, IndexDocument]]) -> tuple[dict[str, IndexDocument], int]:
-    """Return what an index holds after these messages, and how many of them it dropped."""
+    """Return the content of an index after these messages, and the number of messages that it dropped."""
     index = new_index()
     index.apply(document for _, document in sent)
     return index.documents, index.dropped
 
 
 class Killed(Exception):
-    """Stands for the end of the process."""
+    """Simulates the end of the process."""
 
 
 @pytest.mark.kafka
@@ -122,7 +122,7 @@ async def test_zombie_neither_moves_offsets_nor_reaches_the_index(
     document: MakeDocument,
     indexer_database: Database,
 ) -> None:
-    """One process is paused between reading and sending, past its lease; another takes over; the first goes on."""
+    """One process is paused between reading and sending, past its lease; another takes over; the first continues."""
     await registry.push(*[document(f"k{number}") for number in range(50)])
     paused, resume = asyncio.Event(), asyncio.Event()
 
@@ -136,7 +136,7 @@ async def test_zombie_neither_moves_offsets_nor_reaches_the_index(
     await zombie.take(*ALL)
     round_ = asyncio.create_task(zombie.deliverer.deliver_once())
     await paused.wait()
-    async with indexer_database.connection() as connection:  # its lease runs out, by the database's clock
+    async with indexer_database.connection() as connection:  # its lease expires, by the database's clock
         await connection.execute("UPDATE leases SET expires_at = clock_timestamp()")
     heir = make_indexer("heir", producer)
     await heir.take(*ALL)
@@ -144,13 +144,13 @@ async def test_zombie_neither_moves_offsets_nor_reaches_the_index(
     await heir.deliver_all()
     before = await heir.stored_offsets()
     resume.set()
-    await round_  # sends versions that are old by now, under its own fence
+    await round_  # sends outdated versions, with its own fence
     assert await heir.stored_offsets() == before
-    assert await zombie.deliverer.deliver_once() == 0  # and leaves them alone until its keeper has looked
+    assert await zombie.deliverer.deliver_once() == 0  # and pauses them until its keeper has checked
     await registry.push(*[document(f"k{number}", 3) for number in range(10)])
     await heir.deliver_all()
     sent = await asyncio.to_thread(read_topic)
-    assert len(sent) > 100  # the zombie's did arrive
+    assert len(sent) > 100  # the zombie's messages did arrive
     index, _ = apply(new_index, sent)
     expected = {f"k{n}": 3 if n < 10 else 2 if n < 25 else 1 for n in range(50)}
     assert {pk: delivered.version for pk, delivered in index.items()} == expected
@@ -183,14 +183,14 @@ async def test_offsets_never_skip_or_run_back_while_shards_change_hands(
     rounds = newest = 0
 
     async def let_others_send(until: int) -> None:
-        # For a while, not for ever: one process may hold every shard and have sent all there is in one round.
+        # With a time limit: one process may hold every shard and have sent everything in one round.
         for _ in range(200):
             if rounds >= until or done.is_set():
                 return
             await asyncio.sleep(0.001)
 
     class Slow:
-        """Every now and then all leases run out while it sends; sometimes the others are given time to take over."""
+        """Sometimes all leases expire while it sends; sometimes the others get time to take over."""
 
         async def send(self, messages: Any) -> None:
             nonlocal rounds
@@ -207,7 +207,7 @@ async def test_offsets_never_skip_or_run_back_while_shards_change_hands(
 
     async def write() -> None:
         nonlocal newest
-        # Thirty versions at least, and as many more as it takes until something came late or twice.
+        # At least thirty versions, and more until a message came late or twice.
         while newest < 30 or not apply(new_index, sent)[1]:
             newest += 1
             before = rounds
@@ -349,7 +349,7 @@ async def test_what_holds_up_delivery_is_named_until_it_goes_on(
     assert what == f"{indexer.client} documents"
     begins = "waited 5 s for Kafka to acknowledge 1 documents." if is_silent else "failed for 5 s, "
     assert fault.startswith(f"delivery has {begins}")
-    assert is_silent or "KAFKA_UNAVAILABLE: no broker. The search stays as it was; it continues by itself" in fault
+    assert is_silent or "KAFKA_UNAVAILABLE: no broker. The search stays as it was; it continues once" in fault
     well.set()
     await until(lambda: indexer.deliverer.blocked() == {})
     await until(indexer.is_delivered)
@@ -364,7 +364,7 @@ async def test_lease_that_was_renewed_late_goes_on(
     indexer_database: Database,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Expired for a moment, taken by nobody, renewed: its keeper never calls `gain` again, and must not have to."""
+    """Expired for a moment, not taken over, and renewed: its keeper never calls `gain` again, and must not need to."""
     monkeypatch.setattr("classifeed_indexer.app.deliver_elements._LEASE_PAUSE_S", 0)
     indexer = make_indexer()
     leases = await indexer.take(*ALL)
@@ -480,7 +480,7 @@ async def test_backlog_is_nothing_exactly_when_everything_is_delivered(
     assert await backlog() == 0
     await registry.push(document("a", 3))
     await registry.push(document("a", 4))
-    # Only replaced ones lie between: the cursor has to move all the same.
+    # There are only replaced elements in between, but the cursor must move.
     assert await backlog() == 1
 
 

@@ -1,4 +1,4 @@
-"""Tables of indexer and receiver restored from a backup, queues trimmed before a reader: delivery goes on by itself."""
+"""Restored tables of indexer and receiver, and queues trimmed before a reader: delivery recovers automatically."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def report(indexer: Indexer) -> None:
 
 @pytest.fixture(params=["refilled", "goes on without"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return ours, and the naive way: to go on where the queue begins or ends, as if nothing was in between."""
+    """Return our way, and the naive one: continue at the start or end of the queue, without a refill."""
     if request.param == "goes on without":
         reposition = Offsets.reposition
 
@@ -76,7 +76,7 @@ async def test_offsets_that_went_back_behind_the_trim_go_on_where_the_queue_begi
     new_index: type[Index],
     client: str,
 ) -> None:
-    """The indexer's tables are restored; what was trimmed since was delivered, as its group has reported."""
+    """The indexer's tables are restored; elements trimmed since then were delivered, as its group has reported."""
     backup = TableBackup(indexer_database, "offsets", "leases", "refills")
     before = make_indexer("before")
     await before.take(*ALL)
@@ -106,7 +106,7 @@ async def test_offsets_that_went_back_behind_the_trim_go_on_where_the_queue_begi
 async def test_group_that_was_away_too_long_gets_its_shards_filled_again(
     registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, new_index: type[Index], client: str, way: str
 ) -> None:
-    """The queue is trimmed by what another group has passed: this one reads for the first time."""
+    """The queue is trimmed by the progress of another group; this group reads for the first time."""
     await registry.push(*[document(f"k{number}") for number in range(100)])
     await registry.push(*[document(f"k{number}", 2) for number in range(0, 100, 7)])
     await registry.fetch(
@@ -164,7 +164,7 @@ async def test_refill_brings_deletions_too(
     await registry.push(deleted)
     for lease in leases:
         await first.leases.release(lease)
-    for shard, last_idx in await registry.fetch("SELECT shard, last_idx FROM shards"):  # passed over, undelivered
+    for shard, last_idx in await registry.fetch("SELECT shard, last_idx FROM shards"):  # skipped, undelivered
         async with indexer_database.connection() as connection:
             await connection.execute("UPDATE offsets SET idx = %s WHERE shard = %s AND queue = 1", [last_idx, shard])
     second = make_indexer("second")
@@ -266,7 +266,7 @@ async def test_refill_whose_elements_were_lost_begins_anew(
     shard_of_pk: Callable[[str], int],
     seen_by: str,
 ) -> None:
-    """The receiver is restored while a refill is under way."""
+    """The receiver is restored during a refill."""
     shard = 5
     pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:50]
     await registry.push(*[document(pk) for pk in pks])
@@ -369,7 +369,7 @@ async def test_operator_asks_for_a_refill(
 async def test_live_documents_are_delivered_beside_a_refill(
     registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, new_index: type[Index]
 ) -> None:
-    """New versions are pushed at every step; the index ends with the newest of each, though a refill repeats older."""
+    """New versions are pushed at every step; the index ends with the newest, although a refill repeats older ones."""
     await registry.push(*[document(f"k{number}") for number in range(300)])
     indexer = make_indexer()
     await indexer.take(*ALL)

@@ -1,4 +1,4 @@
-"""Two indexers as their own processes: shared shards, a pause past the lease, a kill, a drain."""
+"""Two indexers as separate processes: shared shards, a pause past the lease, a kill, a drain."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def wait_until(holds: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def shares(offsets: Offsets) -> list[int]:
-    """How many shards each living holder has, the smallest first."""
+    """Return the number of shards of each live holder, in ascending order."""
     counts: dict[str, int] = defaultdict(int)
     for lease in (await offsets.select_holders(range(64))).values():
         counts[lease.holder] += 1
@@ -122,7 +122,7 @@ async def test_pause_past_the_lease_and_kill(
     await wait_until(delivered)
     first.send_signal(signal.SIGCONT)
     await push(3)
-    await wait_until(share_evenly)  # it comes back and gets its share again
+    await wait_until(share_evenly)  # it continues and gets its share again
     second.kill()
     await push(4)
     await wait_until(one_has_all)
@@ -130,4 +130,4 @@ async def test_pause_past_the_lease_and_kill(
     assert index_of(await asyncio.to_thread(read_topic)) == {f"k{number}": 4 for number in range(200)}
     first.send_signal(signal.SIGTERM)
     assert await asyncio.to_thread(first.wait, DEADLINE_S) == 0
-    assert await shares(offsets) == []  # given back, so that a successor need not wait for the lease to end
+    assert await shares(offsets) == []  # released, so that a successor need not wait for the lease to expire

@@ -17,7 +17,7 @@ async def test_models_and_migrations_agree(indexer_database: Database) -> None:
 
 
 async def test_no_hot_query_scans_a_large_table(indexer_database: Database) -> None:
-    """Make tables of a hundred groups and clients, so that reading them from end to end would show."""
+    """Make tables of a hundred groups and clients, so that a full scan would show."""
     async with indexer_database.transaction() as tx:
         await tx.execute(
             """

@@ -17,7 +17,7 @@ MAIN = 1
 async def test_nobody_takes_a_shard_over_while_its_offsets_are_being_moved(
     indexer_database: Database, make_indexer: MakeIndexer
 ) -> None:
-    """The lease runs out within the transaction: an heir that came now would read offsets of before."""
+    """The lease expires within the transaction: a successor that came now would read old offsets."""
     late, heir = make_indexer("late"), make_indexer("heir")
     [lease] = await late.take(1)
     key = ShardQueue(MAIN, 1)

@@ -1,4 +1,4 @@
-"""The only place where the loader's parts are built and joined."""
+"""Builds and joins the parts of the loader. No other module does so."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from classifeed_loader.rpc.feed_source_service import FeedSourceService
 from classifeed_loader.settings import LoaderSettings
 
 SERVICE = "loader"
-# A job that waits for a host keeps a slot from the feeds of others; beyond this it comes again later.
+# A job that waits for a host occupies a slot; after this time it is postponed.
 _LONGEST_WAIT_FOR_A_PERMIT_S: Final = 1.0
-# Shorter outages of the database take no permit away.
+# No permit is lost in a shorter outage of the database.
 _LEAST_HOLD_S: Final = 20
 
 
 async def prepare(settings: LoaderSettings) -> None:
-    """Put the job tables where PG_SCHEMA_QUEUE says; the last part of `migrate`.
+    """Move the job tables to the schema PG_SCHEMA_QUEUE, as the last step of `migrate`.
 
     Raises:
-        StartError: they cannot go there.
+        StartError: they cannot be moved.
     """
     for queue_schema in settings.further_schemas:
         try:
@@ -55,10 +55,11 @@ async def prepare(settings: LoaderSettings) -> None:
 
 
 def build(settings: LoaderSettings) -> ServiceRunner:
-    """Return the loader, nothing of it opened yet.
+    """Return the loader; nothing is opened yet.
 
     Raises:
-        StartError: a module with pipelines cannot be loaded, or no keys check the service tokens that HTTP requires.
+        StartError: a module with pipelines cannot be loaded, or there are no keys to check the service tokens that HTTP
+            requires.
     """
     host = settings.hosting
     try:

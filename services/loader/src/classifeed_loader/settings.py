@@ -20,11 +20,11 @@ _HAND_BACK_S: Final = 15.0
 
 
 class Hosting(LogFileSettings, JobSettings):
-    """The variables without a prefix: of the job engine, and of the process that hosts it."""
+    """The variables without a prefix, of the job engine and of the process that hosts it."""
 
     app_host: str = Field(
         default="127.0.0.1",
-        description="Where HTTP listens; on other hosts than the loopback it requires service tokens.",
+        description="Address on which HTTP listens; except on the loopback, HTTP requires service tokens.",
     )
     app_port: int = Field(default=8081, ge=0, le=65535, description="Port of HTTP; 0: any free one.")
     app_environment: str = Field(default="", description="Name of the installation, shown on /info.")
@@ -42,7 +42,7 @@ class Hosting(LogFileSettings, JobSettings):
 
 
 class LoaderSettings(HostRateSettings, ServiceSettings):
-    """What the loader needs to know, from variables CLASSIFEED_LOADER_*; they win over those without the prefix."""
+    """Settings of the loader, from variables CLASSIFEED_LOADER_*; these override variables without the prefix."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_LOADER_", frozen=True)
 
@@ -50,28 +50,28 @@ class LoaderSettings(HostRateSettings, ServiceSettings):
         default_factory=Hosting.load, description="Variables without a prefix, all of them as JSON."
     )
     drain_grace_s: float = Field(
-        default=45, ge=0, le=3700, description="How long calls and roles may take to complete on SIGTERM, in seconds."
+        default=45, ge=0, le=3700, description="Seconds for which calls and roles may continue after SIGTERM."
     )
 
     log_time_zone: ZoneName = Field(
         default="UTC",
-        description="Time zone of logs and of metrics in files: an IANA name. Unset: that of TIMEZONE where it is set.",
+        description="Time zone of logs and of metrics in files: an IANA name. Unset: TIMEZONE, if that is set.",
     )
     processor_address: str = Field(pattern=TARGET, description="gRPC address of the processor, [dns:///]host:port.")
     secrets_file: Path | None = Field(
         default=None,
-        description="File of the keys that decrypt credentials of feeds; unset: feeds with credentials fail.",
+        description="File with the keys that decrypt credentials of feeds; unset: feeds with credentials fail.",
     )
     spool_dir: Path = Field(
         default=Path(tempfile.gettempdir()) / "classifeed-loader",
-        description="Folder for files until they are in the object store; each takes its size there meanwhile.",
+        description="Folder for files until they are in the object store; it needs space for all running fetches.",
     )
     concurrency: int = Field(
         default=8,
         ge=1,
         le=256,
-        description="Fetches that one process runs at a time, of one seller at most half of them; WORKERS_JSON takes "
-        "precedence.",
+        description="Maximum number of concurrent fetches in a process, at most half of them for one seller; "
+        "WORKERS_JSON takes precedence.",
     )
     min_interval_s: float = Field(
         default=600, gt=0, description="Shortest time between two scheduled fetches of a feed, in seconds."
@@ -79,16 +79,16 @@ class LoaderSettings(HostRateSettings, ServiceSettings):
     backoff_base_s: float = Field(
         default=60,
         gt=0,
-        description="After n failures a feed waits 2^n times this, in seconds; its interval at least, a day at most.",
+        description="After n failures a feed waits 2^n times this, in seconds; at least its interval, at most a day.",
     )
-    history_fetches: int = Field(default=200, ge=1, description="Completed fetches that are kept of each feed.")
-    fetch_max_bytes: int = Field(default=2 * 1024**3, gt=0, description="Largest file that is fetched, in bytes.")
-    fetch_total_s: float = Field(default=1800, gt=0, description="Longest time that a download may take, in seconds.")
+    history_fetches: int = Field(default=200, ge=1, description="Number of completed fetches kept per feed.")
+    fetch_max_bytes: int = Field(default=2 * 1024**3, gt=0, description="Maximum size of a fetched file, in bytes.")
+    fetch_total_s: float = Field(default=1800, gt=0, description="Maximum duration of a download, in seconds.")
     fetches_per_host: int = Field(
         default=2,
         ge=1,
         le=64,
-        description="Fetches from one host at a time, over all processes, each of another seller; so 2 or more.",
+        description="Maximum fetches from a host at a time, over all processes, one per seller; use 2 or more.",
     )
     proxy: SecretStr | None = Field(
         default=None, description="Proxy for downloads, http://[user:password@]host:port; unset: none."
@@ -97,23 +97,23 @@ class LoaderSettings(HostRateSettings, ServiceSettings):
         default=False, description="Allow links to this machine: for tests and demos, never in production."
     )
     lease_ttl_s: float = Field(
-        default=10, gt=0, description="How long another replica waits before it takes over the schedule, in seconds."
+        default=10, gt=0, description="Seconds after which another replica takes over the schedule."
     )
     heartbeat_s: float = Field(
-        default=5, gt=0, le=20, description="How often a process renews the lease of its jobs, in seconds."
+        default=5, gt=0, le=20, description="Seconds between two renewals of a process's job leases."
     )
     jobs_lease_s: int = Field(
         default=20,
         ge=3,
         le=600,
-        description="After this time without a heartbeat a fetch is given to another process, in seconds; if set, "
-        "other jobs too.",
+        description="Seconds without a heartbeat after which a fetch is requeued; if set, it applies to other jobs, "
+        "too.",
     )
 
     @model_validator(mode="before")
     @classmethod
     def _take_from_host(cls, values: Any) -> Any:
-        """Fill what the prefixed variables leave open."""
+        """Use the variables without a prefix for settings that the prefixed ones leave out."""
         if not isinstance(values, dict):
             return values
         host = Hosting.model_validate(values["hosting"]) if "hosting" in values else Hosting.load()
@@ -136,27 +136,29 @@ class LoaderSettings(HostRateSettings, ServiceSettings):
 
     @property
     def log_zone(self) -> tzinfo:
-        """Returns the clock of `log_time_zone`."""
+        """The time zone of `log_time_zone`."""
         return find_zone(self.log_time_zone)
 
     @property
     def further_schemas(self) -> tuple[str, ...]:
-        """The schema of the job tables, where it is not that of the others."""
+        """The schema of the job tables, if it differs from that of the others."""
         queue_schema = self.hosting.pg_schema_queue
         return (queue_schema,) if queue_schema not in {"", self.db_schema} else ()
 
     @property
     def default_lease_s(self) -> int:
-        """Lease of jobs that bring none."""
+        """Default lease of jobs, in seconds."""
         is_set = "jobs_lease_s" in self.model_fields_set
         return self.jobs_lease_s if is_set else self.hosting.dl_default_lease_ttl_sec
 
     @property
     def beat_s(self) -> float:
-        """How often leases are renewed; sooner while short ones run."""
+        """Seconds between heartbeats; shorter leases are renewed more often."""
         return self.heartbeat_s if "heartbeat_s" in self.model_fields_set else self.hosting.dl_heartbeat_sec
 
     @property
     def run_grace_s(self) -> float:
-        """How long running jobs may go on after SIGTERM; the rest of the grace is for handing back what did not end."""
+        """Seconds for which running jobs may continue after SIGTERM; the rest of the grace is for handing back the
+        others.
+        """
         return min(self.hosting.dl_drain_grace_sec, max(self.drain_grace_s - _HAND_BACK_S, self.drain_grace_s / 2))

@@ -75,7 +75,7 @@ def make_source(**fields: Any) -> SourceRecord:
 
 @dataclass
 class Loader:
-    """The gRPC service of a loader on a database of its own, and what a test does to its rows."""
+    """The gRPC service of a loader with a separate database, and changes of its rows by tests."""
 
     database: Database
     target: str
@@ -96,7 +96,7 @@ class Loader:
         return state
 
     async def fetches(self, namespace: str = "default") -> list[Fetch]:
-        """All fetches of a namespace, the newest first."""
+        """Return all fetches of a namespace, newest first."""
         response = await self.stub.ListFetches(ListFetchesRequest(parent=f"sellers/shop/feeds/{namespace}"))
         return list(response.fetches)
 
@@ -109,7 +109,7 @@ class Loader:
         return leases, lease
 
     async def schedule(self, limit: int = 200) -> int:
-        """Do what a scheduler does once."""
+        """Run one round of a scheduler."""
         leases, lease = await self.lease()
         return await schedule_due(self.database, leases, self.jobs, lease, min_interval_s=MIN_INTERVAL_S, limit=limit)
 
@@ -127,7 +127,7 @@ class Loader:
         )
 
     async def has_slot(self, namespace: str = "default") -> bool:
-        """Return whether a source is due at some time."""
+        """Return whether a source has a due time."""
         [[is_due]] = await self.sql(
             "SELECT next_due_at IS NOT NULL FROM feed_loader_task WHERE namespace = %s", namespace
         )
@@ -143,7 +143,7 @@ class Loader:
         return seconds
 
     async def queued(self) -> list[str]:
-        """Return the names of the fetches whose jobs wait, in the order in which they will run."""
+        """Return the names of the fetches whose jobs wait, in the order of execution."""
         rows = await self.sql("SELECT idempotency_key FROM dl_jobs ORDER BY priority, created_at")
         return [name for (name,) in rows]
 
@@ -166,7 +166,7 @@ async def loader(migrated_database: MigratedDatabase, rpc_server: StartServer, r
 
 @dataclass
 class Fetching:
-    """The worker of a loader in this process, over a real downloader and a real object store."""
+    """The worker of a loader in this process, with a real downloader and a real object store."""
 
     loader: Loader
     dependencies: FetchDependencies
@@ -209,14 +209,14 @@ class Fetching:
                 await asyncio.sleep(0.02)
 
     async def scheduled(self, namespace: str = "default") -> Fetch:
-        """Make a source due and return what becomes of its slot."""
+        """Make a source due and return its completed fetch."""
         await self.loader.make_due(namespace)
         assert await self.loader.schedule() == 1
         [newest, *_] = await self.loader.fetches(namespace)
         return await self.wait(newest.name)
 
     async def settled(self) -> None:
-        """Return when no job is left."""
+        """Wait until no job is left."""
         async with asyncio.timeout(120):
             while await self.loader.queued():
                 await asyncio.sleep(0.02)

@@ -1,4 +1,4 @@
-"""A fetch that made a task goes when that is gone, with its reference to the file, and never before."""
+"""A fetch that created a task is removed with its reference to the file, after its task and never before."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOADED, SAME, FAILED = (
 
 
 class Tasks:
-    """The processor, which has some tasks."""
+    """A fake processor with some tasks."""
 
     def __init__(self, *numbers: int) -> None:
         self.names = {task_name(number) for number in numbers}
@@ -46,7 +46,7 @@ async def db(migrated_database: MigratedDatabase) -> Database:
 
 
 async def insert(db: Database, outcomes: Mapping[int, int | None], *, last: int = 0, status: int = 1) -> None:
-    """Insert a source and its fetches, each with the number of its task; an outcome of None: not completed."""
+    """Insert a source and its fetches by id, with outcomes (None: open) and tasks of the same numbers."""
     async with db.transaction() as tx:
         await tx.execute(
             "INSERT INTO feed_loader_task (seller_id, namespace, feed_version, status, url, sealed_credentials,"
@@ -78,7 +78,7 @@ async def clean(db: Database, tasks: Tasks, limit: int = 200) -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 200])
 async def test_fetches_go_with_their_tasks(db: Database, limit: int) -> None:
-    """Not the one whose file may be requested again, not one under way, not one that made no task."""
+    """The fetch whose file may be requested again stays, as do an open one and those that created no task."""
     await insert(db, {1: LOADED, 2: LOADED, 3: SAME, 4: FAILED, 5: LOADED, 6: LOADED, 7: None}, last=6)
     await clean(db, Tasks(2, 9), limit)
     assert await left(db) == [2, 3, 4, 6, 7]

@@ -1,4 +1,4 @@
-"""Settings with the loader's prefix and without: which one wins, and how a wrong one is refused."""
+"""Settings with the loader's prefix and without: their precedence, and errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_alone_it_listens_on_8081_of_the_loopback(monkeypatch: pytest.MonkeyPatc
     assert settings.http_listen == "127.0.0.1:8081"
     assert (settings.db_schema, settings.environment, settings.log_level) == ("loader", "dev", "info")
     assert (settings.further_schemas, settings.time_zone, settings.db_use_pool) == ((), "Europe/Moscow", True)
-    assert settings.log_time_zone == "UTC", "the zone of its schedules is not that of its logs, unless somebody sets it"
+    assert settings.log_time_zone == "UTC", "logs use the zone of the schedules only if it is set"
     assert (settings.log_path, settings.metric_path, settings.audit_log_path) == (None, None, None)
     assert settings.hosting.workers_json == {"etl.default": 4, "feed.fetch": 4}
     assert (settings.default_lease_s, settings.beat_s, settings.run_grace_s) == (60, 10, 30)

@@ -1,4 +1,4 @@
-"""The only place where the parts of moderation are built and joined."""
+"""Composition root: builds the parts of moderation and connects them."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ GROWABLE: Final = {declared(MODERATION_REQUESTS): (GROUP,), declared(MODERATION_
 
 
 async def prepare(settings: ModerationSettings) -> None:
-    """Make the topics that this service reads and writes; idempotent."""
+    """Create the topics that this service reads and writes; idempotent."""
     await ensure_topics(settings.kafka_bootstrap, map(declared, _TOPICS))
 
 
 def build(settings: ModerationSettings) -> ServiceRunner:
-    """Return the service, nothing of it opened yet. Call it inside the event loop."""
+    """Return the service without opening anything. Call it inside the event loop."""
     clock = SystemClock()
     database = database_of(settings)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
@@ -150,7 +150,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         topics=[MODERATION_REQUESTS],
         positions=positions,
         handle=handler.handle,
-        on_log_lost=positions.skip_lost,  # offers requests again what waits
+        on_log_lost=positions.skip_lost,  # offers repeats requests for texts that wait
         dead_letters=DeadLetters(producer),
         refuses_misplaced=True,
         max_records=settings.poll_records,

@@ -12,19 +12,19 @@ _KINDS: Final = ("point", "comment", "offer")
 
 WAITING: Final = METRICS.gauge(
     "classifeed_moderation_waiting_texts",
-    "Texts that wait for their verdict, by what they belong to.",
+    "Texts that wait for their verdict, by kind of text.",
     unit="texts",
     labels={"kind": _KINDS},
 )
 OLDEST: Final = METRICS.gauge(
     "classifeed_moderation_oldest_waiting_seconds",
-    "Age of the oldest text that waits for its verdict, by what it belongs to.",
+    "Age of the oldest text that waits for its verdict, by kind of text.",
     unit="seconds",
     labels={"kind": _KINDS},
 )
 DECISIONS: Final = METRICS.counter(
     "classifeed_moderation_decisions_total",
-    "Decisions that were applied, by what the text belongs to and by the status.",
+    "Decisions that were applied, by kind of text and by status.",
     unit="decisions",
     labels={"kind": _KINDS, "status": ("approved", "disapproved")},
 )
@@ -48,7 +48,7 @@ REPUBLICATIONS: Final = METRICS.counter(
 )
 REQUESTS: Final = METRICS.counter(
     "classifeed_moderation_requests_total",
-    "Requests to the verdict service, by outcome: verdicts at once, a review by people, unreachable, any other fault.",
+    "Requests to the verdict service, by outcome: immediate verdicts, review by people, unreachable, any other fault.",
     unit="requests",
     labels={"outcome": ("verdicts", "people", "unreachable", "fault")},
 )
@@ -59,32 +59,32 @@ SAVED: Final = METRICS.counter(
 )
 QUEUED: Final = METRICS.gauge(
     "classifeed_moderation_queued_texts",
-    "Texts in the queue in memory of this process, by what they belong to.",
+    "Texts in the queue in memory of this process, by kind of text.",
     unit="texts",
     labels={"kind": _KINDS},
 )
 DROPPED: Final = METRICS.counter(
     "classifeed_moderation_dropped_texts_total",
     "Texts of points and comments that found the queue in memory full; they are handled once due. Texts of offers are"
-    " taken only as there is room.",
+    " taken only while there is room.",
     unit="texts",
     labels={"kind": _KINDS},
 )
 WAITED: Final = METRICS.histogram(
     "classifeed_moderation_wait_seconds",
-    "Time from the first storing of a text to its first decision.",
+    "Time from storing a text to its first decision.",
     buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600, 3600, 86400),
     labels={"kind": _KINDS},
 )
 VERDICTS: Final = METRICS.counter(
     "classifeed_moderation_verdicts_total",
-    "Verdicts that were applied, by name; `other`: those that no rule names.",
+    "Verdicts that were applied, by name; `other`: verdicts without a rule.",
     unit="verdicts",
     labels={"verdict": "name in the rules file, or other"},
 )
 UNKNOWN_VERDICTS: Final = METRICS.counter(
     "classifeed_moderation_unknown_verdicts_total",
-    "Verdicts that no rule names.",
+    "Verdicts without a rule.",
     unit="verdicts",
 )
 ABNORMAL: Final = METRICS.counter(
@@ -94,7 +94,7 @@ ABNORMAL: Final = METRICS.counter(
 )
 IGNORED: Final = METRICS.counter(
     "classifeed_moderation_ignored_verdicts_total",
-    "Verdicts about something else than the text.",
+    "Verdicts about something other than the text.",
     unit="verdicts",
 )
 SHADOWED: Final = METRICS.counter(
@@ -105,6 +105,6 @@ SHADOWED: Final = METRICS.counter(
 )
 BREAKER: Final = METRICS.gauge(
     "classifeed_moderation_breaker_open",
-    "1 while requests to the verdict service are held back, as it failed several times in a row.",
+    "1 while requests to the verdict service are held back because it failed several times in a row.",
     unit="state",
 )

@@ -1,4 +1,4 @@
-"""The service as it is started, with clients for its ports."""
+"""The service as started in production, with clients for its ports."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Service:
     http_app: Starlette
 
     async def call_back(self, *verdicts: dict[str, Any], token: str | None = "", **options: Any) -> httpx.Response:
-        """Send a callback; an empty token is the right one, None is none."""
+        """Send a callback; an empty token means the right one, None means no token."""
         headers = {"Content-Type": "application/json", **options.pop("headers", {})}
         if token is not None:
             headers[TOKEN] = token or self.keys.issue("cleanweb", "moderation")
@@ -73,7 +73,7 @@ class Service:
         return str(point.name)
 
     async def create_waiting(self) -> str:
-        """Create a point that people have, with a text of its own; return its key."""
+        """Create a point with a unique text that people have; return its key."""
         key = (await self.create(f"text {uuid4()}")).removeprefix("points/")
         await until(lambda: any(request.params["key"] == key for request in self.stand_in.requests))
         return key
@@ -93,7 +93,7 @@ def environment() -> str:
 
 @pytest.fixture
 def options() -> dict[str, Any]:
-    """Return other settings, for tests to say."""
+    """Return additional settings; tests override this fixture."""
     return {}
 
 
@@ -122,7 +122,7 @@ async def service(
         rules_file=rules_file,
         check_interval_s=0.2,
         drain_notice_s=0,
-        # A busy machine fails no request.
+        # Long timeouts, so that no request fails on a busy machine.
         **({"connect_s": 60, "answer_s": 60} | options),
     )
     await prepare(settings)

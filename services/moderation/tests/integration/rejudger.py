@@ -1,4 +1,4 @@
-"""Rejudgements over seeded texts: what they change is known without any of our code."""
+"""Rejudgements of seeded texts, whose expected changes are computed without our code."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ SELECT setval(pg_get_serial_sequence('decisions', 'decision_id'), %(n)s);
 
 
 def document_with(**verdicts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the rules file that comes with the service, other cases for some verdicts."""
+    """Return the default rules document with other cases for some verdicts."""
     document: dict[str, Any] = yaml.safe_load(files("classifeed_moderation.rules").joinpath("rules.yaml").read_bytes())
     document["verdicts"] |= verdicts
     return document
 
 
 def rules_with(version: str = "new", /, **verdicts: list[dict[str, Any]]) -> Rules:
-    """Return the rules that come with the service, other cases for some verdicts."""
+    """Return the default rules with other cases for some verdicts."""
     return Loaded(RuleSet.of(document_with(**verdicts)), version)
 
 
-# Insults are refused in Turkey alone, ads are allowed, and `police` has one more tag.
+# Insults are refused only in Turkey, ads are allowed, and `police` has one more tag.
 OTHER: dict[str, list[dict[str, Any]]] = {
     INSULT: [{"allowed": False, "regions": [TURKEY], "message": "no insults"}, {"allowed": True}],
     AD: [{"allowed": True}],
@@ -83,7 +83,7 @@ OTHER: dict[str, list[dict[str, Any]]] = {
 
 
 def other_rules() -> Rules:
-    """Return the rules that come with the service with `OTHER` cases."""
+    """Return the default rules with the cases of `OTHER`."""
     return rules_with(**OTHER)
 
 
@@ -97,11 +97,11 @@ async def seed(moderation: Moderation, count: int) -> None:
 
 
 def changes_of(count: int) -> tuple[int, Counter[tuple[str, int, str, str]]]:
-    """Return how many of the seeded texts a rule decided, and what other rules change, without any of our code."""
+    """Return how many seeded texts a rule decided, and the changes by other rules, computed without our code."""
     judged, changes = 0, Counter[tuple[str, int, str, str]]()
     for n in range(1, count + 1):
         kind, group, is_turkish = KINDS[n % 3], n // 12 % GROUPS, n % 4 < 2
-        judged += group not in (1, 4, 5)  # those are a reviewer's, waiting, or exempt
+        judged += group not in (1, 4, 5)  # decided by a reviewer, waiting, or exempt
         if group == 0 and is_turkish:
             changes[kind, TURKEY, INSULT, "DISAPPROVED"] += 1
         elif (group == 2 and kind == "OFFER") or (group == 3 and kind == "POINT"):  # a refused point stays removed
@@ -125,7 +125,7 @@ def found_of(rejudgement: Rejudgement) -> tuple[int, Counter[tuple[str, int, str
 
 
 class Rejudger:
-    """The methods and the job, over the parts of moderation."""
+    """The RPC methods and the job, over the parts of moderation."""
 
     def __init__(self, moderation: Moderation, rules: Rules) -> None:
         self.moderation = moderation
@@ -145,7 +145,7 @@ class Rejudger:
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[asyncio.Event]:
-        """Run a worker beside the block; yield what stops it."""
+        """Run a worker during the block; yield the event that stops it."""
         stop = asyncio.Event()
         worker = Worker(
             self.moderation.database, self.store, self.tasks, queues={QUEUE: 1}, claim_backoff_s=0.2, drain_grace_s=0.0
@@ -167,7 +167,7 @@ class Rejudger:
 
 
 async def made(moderation: Moderation, count: int) -> Counter[tuple[str, int, str, str]]:
-    """Return the decisions above the seeded ones by what they say; check that each is about another text."""
+    """Return the new decisions, counted by content; check that each is about another text."""
     rows = await moderation.rows(
         "SELECT kind, region_id, rule, status, count(*), count(DISTINCT subject_key) FROM decisions"
         " WHERE decision_id > %s GROUP BY 1, 2, 3, 4",

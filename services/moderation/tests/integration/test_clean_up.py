@@ -1,4 +1,4 @@
-"""What is kept, and for how long."""
+"""Retention of moderation's records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def clean(moderation: Moderation, age: timedelta) -> dict[str, int]:
 
 
 async def fill(moderation: Moderation) -> None:
-    """Store one of everything, a removed point and a living one among them."""
+    """Store one record of everything, including a removed point and a live one."""
     removed, living = await moderation.create_point("one"), await moderation.create_point("two")
     for point_id in (removed, living):
         await moderation.apply(point_id, "police")
@@ -77,7 +77,7 @@ async def test_what_is_old_goes_and_what_counts_stays(moderation: Moderation) ->
 
 
 async def test_what_somebody_holds_is_not_waited_for_and_stays(moderation: Moderation) -> None:
-    """Waiting with others locked would go in a circle, and a text that changed meanwhile would be removed."""
+    """Waiting while holding other locks could deadlock, and a text that changed meanwhile would be removed."""
     await moderation.apply(await send(moderation, "text"))
     async with moderation.database.transaction() as tx:
         await tx.execute("UPDATE subjects SET status = 'PENDING', next_retry = clock_timestamp()")

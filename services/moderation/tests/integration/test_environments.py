@@ -1,4 +1,4 @@
-"""Settings that say who judges texts, and what becomes of those that wait, each by its effect on the service."""
+"""Settings that choose the verdict service and the treatment of waiting texts, tested by their effects."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def test_by_default_nothing_shows_however_long_the_verdict_service_is_sile
 
 
 class TestRulesFile:
-    """A file of rules takes the place of those that come with the service."""
+    """A rules file replaces the default rules."""
 
     @pytest.fixture
     def rules_file(self, tmp_path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""No request of moderation holds the event loop: the largest that routes and RPCs take, and bodies that are refused."""
+"""No request of moderation blocks the event loop: neither the largest accepted requests, nor refused bodies."""
 
 from __future__ import annotations
 

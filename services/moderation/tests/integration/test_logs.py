@@ -1,4 +1,4 @@
-"""No text of a user stands in the logs, from INFO up, whatever becomes of it; keys, rules and verdicts do."""
+"""Logs from INFO up never contain a user's text, in any outcome; they contain keys, rules and verdicts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SPANS = [{"start": 9, "end": 18, "excerpt": SECRET}]
 
 @pytest.fixture
 def lines() -> Iterator[StringIO]:
-    """Yield what the process writes at INFO, as it is configured in production."""
+    """Yield the process's log at INFO, with the production configuration."""
     written = StringIO()
     root = getLogger()
     former, level = root.handlers[:], root.level
@@ -48,13 +48,13 @@ def lines() -> Iterator[StringIO]:
 
 
 def events_of(lines: StringIO) -> set[str]:
-    """Return the names of the events that were logged; none of them has the secret."""
+    """Return the names of the logged events; none of them contains the secret."""
     assert SECRET not in lines.getvalue()
     return {json.loads(line)["event"] for line in lines.getvalue().splitlines()}
 
 
 def echo(text: str) -> dict[str, bytes]:
-    """Return responses that quote the text where a verdict service may put words, by what they are."""
+    """Return responses that quote the text wherever a verdict service may put words, by name of the place."""
     error = {"code": -32000, "message": f"cannot judge {text!r}", "data": text}
     return {
         "refused": result(verdict(BAD, spans=SPANS), END),
@@ -92,7 +92,7 @@ async def test_of_a_text_of_another_key(moderation: Moderation, lines: StringIO)
 
 @pytest.mark.kafka
 async def test_of_the_running_service(lines: StringIO, service: Service) -> None:
-    """Stored, judged, refused, commented, checked, submitted, appealed against, called back, and what is wrong."""
+    """Stored, judged, refused, commented, checked, submitted, appealed and called back, and with errors."""
     service.stand_in.respond = lambda _: result(verdict(BAD, spans=SPANS), END)
     key = (await service.create(TEXT)).removeprefix("points/")
 

@@ -1,4 +1,4 @@
-"""Each metric of moderation moves where its meaning says so; one that no test here names fails the last test."""
+"""Each metric of moderation changes as documented; the last test fails for a metric that no test here names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def value(name: str, **labels: str) -> float:
 
 
 def growth(name: str, **labels: str) -> Callable[[], float]:
-    """Return what says by how much a sample has grown since."""
+    """Return a function that returns by how much a sample has grown since."""
     before = value(name, **labels)
     return lambda: value(name, **labels) - before
 
@@ -76,11 +76,11 @@ async def test_decisions_of_every_way_are_counted(moderation: Moderation) -> Non
     await moderation.create_point("")  # exempt
     point_id = await moderation.create_point()
     await moderation.apply(point_id, "text_auto_insult")
-    await slice_of(moderation, rules_with("new"))  # refused by it
+    await slice_of(moderation, rules_with("new"))  # a rejudgement refuses it
     await moderation.apply(await comment(moderation, point_id), BAD)
     await moderation.apply(await send(moderation, "lamp"))
     await refuse_on_appeal(moderation, "ann")  # refused twice
-    await moderation.apply(point_id, BAD)  # kept, not applied
+    await moderation.apply(point_id, BAD)  # recorded, not applied
     found = {key: grew() for key, grew in grown.items()}
     assert found == {
         ("point", "approved"): 2, ("point", "disapproved"): 3, ("comment", "approved"): 0,
@@ -97,14 +97,14 @@ async def test_shown_points_by_author_each_once(moderation: Moderation) -> None:
     shown, refused = await moderation.create_point("one"), await moderation.create_point("two")
     assert grown["user"]() == 0
     await moderation.apply(shown, "police")
-    await moderation.apply(shown, "request")  # it is shown already
+    await moderation.apply(shown, "request")  # the point is shown already
     await moderation.apply(refused, BAD)
     await moderation.apply(await comment(moderation, shown))
     assert {author: grew() for author, grew in grown.items()} == dict.fromkeys(grown, 1)
 
 
 class Refusing(FakeReceiver):
-    """Takes nothing: INVALID for the first document, RETRY for what comes then, until `is_open`."""
+    """Accepts nothing until `is_open`: INVALID for the first document, RETRY for the later ones."""
 
     is_open = False
     pushes = 0
@@ -186,7 +186,7 @@ async def test_queued_and_dropped_texts(make_moderation: MakeModeration) -> None
 
 
 async def test_time_to_verdict_falls_into_its_bucket(moderation: Moderation) -> None:
-    """From the buckets p50 and p99 are read."""
+    """p50 and p99 are computed from the buckets."""
     counted = growth("wait_seconds_count", kind="point")
     within = {
         bound: growth("wait_seconds_bucket", kind="point", le=bound) for bound in ("10.0", "60.0", "600.0", "+Inf")
@@ -196,7 +196,7 @@ async def test_time_to_verdict_falls_into_its_bucket(moderation: Moderation) -> 
     quick = await moderation.create_point("quick")
     for key in (slow, quick):
         await moderation.apply(key)
-        await moderation.apply(key, "police")  # a later decision: it has not waited
+        await moderation.apply(key, "police")  # a later decision has no wait
     assert counted() == 2
     assert within["+Inf"]() == within["600.0"]() == 2
     assert within["60.0"]() == 1
@@ -248,7 +248,7 @@ async def test_breaker(make_moderation: MakeModeration) -> None:
 
 
 async def roll_back(moderation: Moderation, arrived: Arrived) -> None:
-    """Apply verdicts and store a text that needs none, in a transaction that is not committed."""
+    """Apply verdicts and store an exempt text, in a transaction that is rolled back."""
     async with moderation.database.transaction() as tx:
         await apply_verdicts(
             tx, [arrived], rules=moderation.rules, outbox=moderation.outbox, decided_at=moderation.clock.now()

@@ -1,4 +1,4 @@
-"""The service as it is started: points over gRPC, texts of offers over Kafka."""
+"""The service as started in production: points over gRPC, texts of offers over Kafka."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ async def test_check_stores_nothing(service: Service) -> None:
     for table in ("subjects", "decisions", "outbox", "verdict_cache"):
         assert await service.rows(f"SELECT count(*) FROM {table}") == [(0,)]
     assert [request.params["key"].partition("~")[0] for request in service.stand_in.requests] == ["check"]
-    assert service.stand_in.requests[-1].params["body"]["dry_run"] is True  # nobody shall review it
+    assert service.stand_in.requests[-1].params["body"]["dry_run"] is True  # so that nobody reviews it
     await service.moderation.CheckText(CheckTextRequest(text="bad", kind=SUBJECT_KIND_OFFER))
-    assert service.stand_in.requests[-1].params["key"].startswith("offer/")  # so that it is judged as one
+    assert service.stand_in.requests[-1].params["key"].startswith("offer/")  # so that it is judged as an offer
 
 
 async def test_texts_of_offers_come_back_judged(service: Service) -> None:

@@ -1,4 +1,4 @@
-"""Settings: variables with the service's prefix, defaults, and who judges by them."""
+"""Settings: environment variables, defaults, and the verdict service that they choose."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_shares_of_more_than_all_are_refused() -> None:
 async def test_a_connection_takes_no_longer_than_its_limit() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
         waiting = [socket.socket() for _ in range(4)]
-        for each in waiting:  # fill the queue of connections, which nobody takes
+        for each in waiting:  # fill the backlog of connections, which is not accepted
             each.setblocking(False)
             each.connect_ex(server.getsockname())
         settings = ModerationSettings(

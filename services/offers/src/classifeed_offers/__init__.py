@@ -1,6 +1,7 @@
-"""Offers: the owner of every offer of every seller.
+"""Offers: the service that owns every offer of every seller.
 
-Takes the batches of the feeds' loads in order, each once, and replies to each; writes an offer only when it changed; at
-the end of a complete load removes what the load lacks (or keeps it by hand); publishes what changed to the index. No
-load that failed, came in part or out of order removes anything (ADR 0008, ADR 0009).
+It applies the batches of each load in order and exactly once, and replies to each batch. It writes an offer only if
+the offer changed, and publishes changed offers to the index. When a complete load ends, it removes the offers that the
+load lacks, or keeps them by hand. A load that failed, arrived in part or arrived out of order removes nothing
+(ADR 0008, ADR 0009).
 """

@@ -1,4 +1,4 @@
-"""The only place where the parts of offers are built and joined."""
+"""Composition root: builds the parts of offers and connects them."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ SERVICE = "offers"
 _WATCH_S: Final = 5.0
 _REQUEST_AGAIN_S: Final = 10.0
 _CHECK_DECISIONS_S: Final = 30.0
-# Results of pictures come one by one, and each makes a document for the receiver, the indexer and the searcher.
+# Results of pictures arrive one by one, and each causes a document for the receiver, the indexer and the searcher.
 _GATHER_S: Final = 2.0
 _GATHER_TIMES: Final = 30.0
 _OUTCOMES_GATHER_S: Final = 0.25
-# Each push is a transaction of the receiver, a read of the indexer and messages for each shard that it touches.
+# Each push costs a transaction of the receiver, a read of the indexer and a message for each shard that it touches.
 _PUBLISH_GATHER_S: Final = 0.25
 _TOPICS: Final = (
     FEEDS_OFFER_REQUESTS,
@@ -79,7 +79,7 @@ _TOPICS: Final = (
     PICTURES_REQUESTS,
     PICTURES_RESULTS,
 )
-_SWEPT_AT_ONCE: Final = 300  # offers of a namespace; as many as a statement writes
+_SWEPT_AT_ONCE: Final = 300  # offers of a namespace; as many as one statement writes
 GROWABLE: Final = {
     declared(FEEDS_OFFER_REQUESTS): (GROUP,),
     declared(MODERATION_OUTCOMES): (OUTCOMES_GROUP,),
@@ -88,12 +88,12 @@ GROWABLE: Final = {
 
 
 async def prepare(settings: OffersSettings) -> None:
-    """Make the topics that this service reads and writes; idempotent."""
+    """Create the topics that this service reads and writes; idempotent."""
     await ensure_topics(settings.kafka_bootstrap, map(declared, _TOPICS))
 
 
 def build(settings: OffersSettings) -> ServiceRunner:
-    """Return the service, nothing of it opened yet. Call it inside the event loop."""
+    """Return the service without opening anything. Call it inside the event loop."""
     database = database_of(settings)
     channel = channel_to("receiver", settings.receiver_address, settings)
     receiver = ReceiverClient(channel, schema())
@@ -137,7 +137,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
     )
 
     async def has_applied_requests() -> bool:
-        # A restored table gets its lost offers from the topic.
+        # After a restore, the table gets its lost offers from the topic.
         return not any((await consumer.backlog()).values())
 
     comparison = RegistryComparison(
@@ -171,7 +171,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         positions=positions,
         handle=handler.handle,
         refuse=handler.refuse,
-        on_log_lost=positions.skip_lost,  # the processor requests again whatever got no reply
+        on_log_lost=positions.skip_lost,  # the processor repeats requests that got no reply
         dead_letters=DeadLetters(producer),
         refuses_misplaced=True,
         max_records=settings.poll_batches,
@@ -184,7 +184,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         topics=[MODERATION_OUTCOMES],
         positions=outcome_positions,
         handle=OutcomeHandler(outbox, start_return=return_starter(lambda: jobs.store)).handle,
-        on_log_lost=outcome_positions.skip_lost,  # texts that wait are requested again
+        on_log_lost=outcome_positions.skip_lost,  # waiting texts are requested again
         dead_letters=DeadLetters(producer),
         refuses_misplaced=True,
         gather_s=_OUTCOMES_GATHER_S,
@@ -244,7 +244,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
                     request_pictures.QUEUE: 1,
                     return_decisions.QUEUE: 1,
                 },
-                drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
+                drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back unfinished jobs
             ),
             Role("publish", publish, unpublished, unpushed),
         ],
@@ -294,13 +294,13 @@ def _pictures(
     dead_letters: DeadLetters,
     store: JobStore,
 ) -> tuple[OrderedConsumer[Tx], PictureRequester]:
-    """Return what applies results about pictures, and what requests those again that have not come."""
+    """Return the consumer of picture results, and the requester that repeats unanswered requests."""
 
     async def request_again(tx: Tx) -> None:
         await request_pictures.enqueue_again(store, tx)
 
     async def skip_lost(lost: LogLost) -> None:
-        # Not only awaited results are among them: a picture may have changed since.
+        # The lost results include more than the awaited ones: a stored picture may have changed since.
         await positions.skip_lost(lost, with_effect=request_again if settings.pictures else None)
 
     consumer = OrderedConsumer(

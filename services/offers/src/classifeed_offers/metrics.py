@@ -1,4 +1,4 @@
-"""Metrics of the owner of the offers."""
+"""Metrics of offers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ RAISED: Final = METRICS.counter(
 )
 REFUSED: Final = METRICS.gauge(
     "classifeed_offers_refused_documents",
-    "Offers whose newest version is not in the search, as the receiver refuses their documents as invalid.",
+    "Offers whose newest version is not in the search because the receiver refuses their documents as invalid.",
     unit="offers",
 )
 REPUBLICATIONS: Final = METRICS.counter(
     "classifeed_offers_republications_total",
-    "Republications of all offers, or of all of a seller, by cause.",
+    "Republications of all offers or of one seller's offers, by cause.",
     unit="publications",
     labels={"cause": ("receiver went back", "offers went back", "operator")},
 )
@@ -37,21 +37,21 @@ TEXTS_WAITING: Final = METRICS.gauge(
 )
 PICTURES_WAITING: Final = METRICS.gauge(
     "classifeed_offers_waiting_pictures",
-    "Offers that wait for the result about a picture.",
+    "Offers that wait for a result about a picture.",
     unit="offers",
 )
 PICTURES_REQUESTED_AGAIN: Final = METRICS.counter(
     "classifeed_offers_pictures_requested_again_total",
-    "Pictures of offers that were requested again, as no result had come.",
+    "Pictures of offers that were requested again because no result had arrived.",
     unit="pictures",
 )
 TEXTS_REQUESTED_AGAIN: Final = METRICS.counter(
     "classifeed_offers_texts_requested_again_total",
-    "Texts whose verdict was requested again, as it was missing.",
+    "Texts whose verdict was requested again because it was missing.",
     unit="texts",
 )
 DECISIONS_RETURNED: Final = METRICS.counter(
     "classifeed_offers_decisions_returned_total",
-    "Decisions about texts that were sent to a moderation whose restore had lost decisions.",
+    "Decisions about texts that were sent to moderation after its restore had lost them.",
     unit="decisions",
 )

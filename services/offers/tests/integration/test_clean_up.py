@@ -1,4 +1,4 @@
-"""What was done for overtaken tasks goes after 30 days, removed offers after 45; what may be requested stays."""
+"""Records of superseded tasks are deleted after 30 days, removed offers after 45; what may be requested stays."""
 
 from __future__ import annotations
 

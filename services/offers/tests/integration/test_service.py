@@ -1,4 +1,4 @@
-"""The service as it is started: settings, verbs, a load through all of its roles, and its end on SIGTERM."""
+"""The service as started in production: settings, verbs, a load through all roles, and its end on SIGTERM."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ..conftest import Load, Records
 def environment(tmp_path: Path) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),  # of a copy of the tree, where one is tested
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),  # set if a copy of the tree is tested
         "CLASSIFEED_OFFERS_RUN_FILE": str(tmp_path / "run.json"),
         "CLASSIFEED_OFFERS_KAFKA_BOOTSTRAP": "127.0.0.1:1",
         "CLASSIFEED_OFFERS_RECEIVER_ADDRESS": "127.0.0.1:1",
@@ -50,7 +50,7 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
 
 
 async def lose_results(kafka: EmbeddedKafka, dsn: str) -> None:
-    """Have the positions stand at results of pictures that Kafka has removed."""
+    """Move the positions to results of pictures that Kafka has deleted."""
     await forget_records(kafka.bootstrap, PICTURES_RESULTS)
     async with await psycopg.AsyncConnection.connect(dsn) as connection:
         query = "UPDATE offers.consumer_offsets SET next = 0 WHERE topic = %s AND next > 0"
@@ -58,7 +58,7 @@ async def lose_results(kafka: EmbeddedKafka, dsn: str) -> None:
 
 
 async def count_jobs_again(dsn: str) -> int:
-    """Return how many jobs request the pictures of all offers again, or have done so: each lasts for moments."""
+    """Return how many jobs have requested or are requesting the pictures of all offers again; each runs briefly."""
     async with await psycopg.AsyncConnection.connect(dsn) as connection:
         query = (
             'SELECT count(*) FROM offers.dl_jobs_all WHERE task = %s AND args @> \'{"again": true, "seller_id": ""}\''

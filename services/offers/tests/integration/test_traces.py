@@ -1,4 +1,4 @@
-"""What follows from a load belongs to its trace: results, sweeps, and the documents that are pushed."""
+"""Effects of a load belong to its trace: results, sweeps, and the pushed documents."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SPAN = "b7ad6b7169203331"
 
 
 def sent(seller: str, request: Any) -> Record:
-    """As the processor sends it, in the trace of the seller's load."""
+    """Return a request as the processor sends it, in the trace of the seller's load."""
     context = context_of({"traceparent": f"00-{TRACES[seller]}-{SPAN}-01"})
     message = message_of("requests", seller.encode(), request, trace=context)
     return Record(message.topic, 0, 0, message.key, message.value, message.headers, 0)
 
 
 class Sweeps:
-    """Notes in which trace a sweep is requested of it."""
+    """Records the trace in which a sweep is requested."""
 
     def __init__(self) -> None:
         self.traces: list[str] = []
@@ -43,7 +43,7 @@ class Sweeps:
 
 
 class Documents:
-    """Takes nothing, and notes in which trace it is called, and which documents bring one along."""
+    """Accepts nothing; records the trace of its calls, and the documents that carry one."""
 
     def __init__(self) -> None:
         self.calls: list[str | None] = []
@@ -61,7 +61,7 @@ class Documents:
 
 @pytest.fixture
 async def sweeps(owner: Owner, records: Records, new_load: type[Load]) -> Sweeps:
-    """After a poll with a load of each of two sellers."""
+    """Return the sweeps after a poll with a load of each of two sellers."""
     sweeps = Sweeps()
     handler = RequestHandler(outbox=Outbox(), moderation=ApprovedBySetting(), sweeps=sweeps, guard=owner.guard)
     loads = {seller: new_load([records.good("1"), records.good("2")], seller=seller) for seller in TRACES}

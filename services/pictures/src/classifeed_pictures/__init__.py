@@ -1,1 +1,1 @@
-"""Downloads and keeps the pictures of offers."""
+"""Downloads, stores and serves the pictures of offers."""

@@ -1,4 +1,4 @@
-"""What the parts of pictures stand on: built once, opened before all roles and closed after them."""
+"""The shared parts of pictures: built once, opened before all roles and closed after them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.rules.loading import PACKAGED, canonical_snapshot
 from classifeed_pictures.settings import PicturesSettings
 
-_PUTS = 32  # that may wait to be decoded beside all downloads
+_PUTS = 32  # puts that may wait for a decoder in addition to all downloads
 _LISTINGS = 2
 _REDIRECTS = 3
 _KEEP = KeepAlive(idle_s=15, per_host=2, overall=100)
@@ -37,23 +37,23 @@ _KEEP = KeepAlive(idle_s=15, per_host=2, overall=100)
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Stores, queues, and the ways to the outer world.
+    """Stores, queues and clients.
 
     Attributes:
-        settings: Of the service.
-        database: With its tables.
-        replica: Where states are sought; None: where they are written.
-        blobs: With the bytes of pictures.
-        events: With files of events, in the same bucket.
-        backups: Of the state, in the same bucket.
-        producer: Sends to Kafka.
-        letters: Dead letters.
-        outbox: Messages of transactions.
-        canonical: Rules of canonical URLs.
-        hosts: Permits for hosts.
-        fetcher: The way to addresses that nobody vouches for.
-        decoder: Processes that decode.
-        offers: Channel to the service of offers.
+        settings: settings of the service.
+        database: database of the service.
+        replica: database from which states are read by passes; None: the same one.
+        blobs: store of the bytes of pictures.
+        events: event files, in the same bucket.
+        backups: backups of the state, in the same bucket.
+        producer: Kafka producer.
+        letters: dead letters.
+        outbox: outbox of transactions.
+        canonical: rules of canonical URLs.
+        hosts: permits for hosts.
+        fetcher: HTTP client for untrusted URLs, with SSRF protection.
+        decoder: pool of decoder processes.
+        offers: channel to the offers service.
     """
 
     settings: PicturesSettings
@@ -73,7 +73,7 @@ class Base:
 
     @classmethod
     def of(cls, settings: PicturesSettings, *, client_id: str) -> Base:
-        """Return all of it, nothing opened yet."""
+        """Return all parts; nothing is opened yet."""
         database = database_of(settings)
         producer = KafkaProducer(settings.kafka_bootstrap, client_id=client_id)
         hosts = HostLimits(database, host_policy(settings))
@@ -106,7 +106,7 @@ class Base:
         return self.canonical.current.version
 
     async def start(self) -> None:
-        """Open it."""
+        """Open the parts."""
         await asyncio.to_thread(sweep_spool, self.settings.spool_dir)
         await self.database.open()
         if self.replica is not None:
@@ -114,7 +114,7 @@ class Base:
         await self.producer.start()
 
     async def stop(self) -> None:
-        """Close it, in the other order."""
+        """Close the parts."""
         await self.decoder.stop()
         await self.offers.close()
         await self.fetcher.close()
@@ -129,7 +129,7 @@ class Base:
 
 
 def host_policy(settings: PicturesSettings) -> HostPolicy:
-    """Return how hosts are treated, by all processes together."""
+    """Return the limits of requests to a host, over all processes."""
     return HostPolicy(
         first_rate=settings.host_first_rate,
         highest_rate=settings.host_highest_rate,
@@ -138,7 +138,7 @@ def host_policy(settings: PicturesSettings) -> HostPolicy:
 
 
 def fetcher_of(settings: PicturesSettings, hosts: HostLimits) -> Fetcher:
-    """Return the way to addresses that nobody vouches for."""
+    """Return the HTTP client for untrusted URLs, with SSRF protection."""
     return Fetcher(
         guard=AddressGuard(allow_loopback=settings.allow_loopback),
         limits=FetchLimits(
@@ -153,7 +153,7 @@ def fetcher_of(settings: PicturesSettings, hosts: HostLimits) -> Fetcher:
 
 
 def bucket_client(settings: PicturesSettings) -> S3Client:
-    """Return the client for what else lies in the bucket beside pictures."""
+    """Return the client for the other objects in the bucket of the pictures."""
     return S3Client(
         settings.s3_endpoint,
         settings.s3_access_key,
@@ -164,7 +164,7 @@ def bucket_client(settings: PicturesSettings) -> S3Client:
 
 
 def replica_of(settings: PicturesSettings) -> Database | None:
-    """Return where states are sought, if that is another server than the one where they are written."""
+    """Return the database from which passes read states, if it is a replica."""
     if not settings.replica_dsn.get_secret_value():
         return None
     return database_of(settings.model_copy(update={"dsn": settings.replica_dsn}))

@@ -1,4 +1,4 @@
-"""The only place where the parts of pictures are joined."""
+"""Joins the parts of pictures. No other module does so."""
 
 from __future__ import annotations
 
@@ -91,18 +91,18 @@ GROWABLE: Final = {
 }
 _WATCH_S: Final = 5.0
 _GAPS_S: Final = 60.0
-# A picture comes as one event, and an effect of one costs nearly what one of fifty does.
+# Each event has one picture, and a transaction with one event costs nearly as much as one with fifty.
 _GATHER_S: Final = 0.25
-_KEY_TTL_S: Final = 86400.0  # an order is given again after an hour, under another number
+_KEY_TTL_S: Final = 86400.0  # an order is repeated after an hour, with another number
 
 
 async def prepare(settings: PicturesSettings) -> None:
-    """Make the topics that this service reads and writes; idempotent."""
+    """Create the topics that this service reads and writes; idempotent."""
     await ensure_topics(settings.kafka_bootstrap, map(declared, _TOPICS))
 
 
 def build(settings: PicturesSettings) -> ServiceRunner:
-    """Return the service, nothing of it opened yet. Call it inside the event loop."""
+    """Return the service; nothing is opened yet. Call it inside the event loop."""
     clock = SystemClock()
     base = Base.of(settings, client_id=SERVICE)
     database, outbox = base.database, base.outbox
@@ -143,9 +143,9 @@ def build(settings: PicturesSettings) -> ServiceRunner:
             Role("consume-copies", copying.run, copying.backlog, copying.blocked),
             Role("consume-downloads", downloading.run, downloading.backlog, downloading.blocked),
             Role("relay", relay.run, unsent, relay.blocked),
-            # Each process makes keys, or is called with them.
+            # Each process makes keys, or receives URLs.
             Role("watch-rules", base.canonical.run, blocked=base.canonical.blocked, is_everywhere=True),
-            # Each process has decoders of its own, once it decodes.
+            # Each process that decodes has its own decoders.
             Role(
                 "watch-decoders",
                 base.decoder.children.run,
@@ -196,7 +196,7 @@ def build(settings: PicturesSettings) -> ServiceRunner:
 
 
 def lifecycle_rules(settings: PicturesSettings) -> LifecycleRules:
-    """Return the times of the life of a picture."""
+    """Return the times of the lifecycle of a picture."""
     return LifecycleRules(
         order_timeout=timedelta(seconds=settings.order_timeout_s),
         delete_after=timedelta(seconds=settings.delete_after_s),
@@ -205,9 +205,9 @@ def lifecycle_rules(settings: PicturesSettings) -> LifecycleRules:
 
 
 def watch_role(base: Base, store: JobStore, note_gap: NoteGap) -> Role:
-    """Return the role that has open gaps in the events closed, and watches the tables and the age of backups.
+    """Return the role that closes gaps in the events, and watches the tables and the age of backups.
 
-    It mends tables that were restored alone, too.
+    It also repairs tables that were restored without the others.
     """
     return Role.together(
         "watch",
@@ -215,8 +215,8 @@ def watch_role(base: Base, store: JobStore, note_gap: NoteGap) -> Role:
             partial(enqueue_closing, base.database, store),
             period_s=_GAPS_S,
             name="gaps",
-            doing="having gaps in the events closed",
-            effect="Notices that were lost are not sent again",
+            doing="closing gaps in the events",
+            effect="Pictures whose events were lost are not requested again",
         ),
         Watch(RestoreNoticer(base.database, events.GROUP, store, note_gap), what="marks of tables", period_s=_WATCH_S),
         RepeatedWork(
@@ -224,14 +224,14 @@ def watch_role(base: Base, store: JobStore, note_gap: NoteGap) -> Role:
             period_s=_WATCH_S,
             name="held",
             doing="comparing states with stored pictures",
-            effect="Pictures that a restore has lost are not downloaded again",
+            effect="Pictures that were lost by a restore are not downloaded again",
         ),
         RepeatedWork(
             StateChecker(base.database, base.outbox, JOBS, OrderRepeater(store)),
             period_s=_WATCH_S,
             name="orders",
             doing="comparing orders with jobs",
-            effect="Orders whose jobs a restore has lost are not given again",
+            effect="Orders whose jobs were lost by a restore are not repeated",
         ),
         Watch(TableMeter(base.database, base.hosts), what="sizes of tables", period_s=_WATCH_S),
         Watch(BackupMeter(base.backups), what="backups", period_s=_WATCH_S),
@@ -241,7 +241,7 @@ def watch_role(base: Base, store: JobStore, note_gap: NoteGap) -> Role:
 def consumer_of(
     base: Base, group: str, topics: Sequence[str], handle: Handle, note_gap: NoteGap
 ) -> OrderedConsumer[Tx]:
-    """Return a consumer whose effects are in the service's tables."""
+    """Return a consumer that stores its positions and effects in the service's tables."""
     positions = NotifyingPositions(base.database, base.outbox.wake)
 
     async def skip_lost(lost: LogLost) -> None:
@@ -253,7 +253,7 @@ def consumer_of(
         topics=topics,
         positions=positions,
         handle=handle,
-        on_log_lost=skip_lost,  # whoever waits requests again, and orders without a result are given again
+        on_log_lost=skip_lost,  # clients request again, and orders without a result are repeated
         dead_letters=base.letters,
         max_records=base.settings.poll_records,
         gather_s=_GATHER_S,
@@ -284,14 +284,14 @@ def tasks_of(base: Base, downloader: PictureDownloader, note_gap: NoteGap) -> Re
 
 
 def backup_maker_of(base: Base) -> BackupMaker:
-    """Return what makes backups."""
+    """Return the maker of backups."""
     return BackupMaker(
         base.database, base.backups, base.rules_version, base.settings.spool_dir, base.settings.backups_kept
     )
 
 
 def restorer_of(base: Base, note_gap: NoteGap) -> BackupRestorer:
-    """Return what restores backups."""
+    """Return the restorer of backups."""
     return BackupRestorer(
         base.backups,
         base.blobs,
@@ -305,7 +305,7 @@ def restorer_of(base: Base, note_gap: NoteGap) -> BackupRestorer:
 
 
 def comparer_of(base: Base) -> PictureComparer:
-    """Return what finds pictures that no offer uses."""
+    """Return the comparer that finds pictures that no offer uses."""
     return PictureComparer(
         OffersClient(base.offers),
         base.outbox,
@@ -316,7 +316,7 @@ def comparer_of(base: Base) -> PictureComparer:
 
 
 def jobs_of(base: Base, tasks: Registry) -> ServiceJobs:
-    """Return the jobs of the service: its tasks, and what looks after its tables and files."""
+    """Return the jobs of the service: its tasks, and the upkeep of its tables and files."""
     settings = base.settings
     return ServiceJobs(
         base.database,

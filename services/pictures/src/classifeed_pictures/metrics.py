@@ -8,7 +8,7 @@ from classifeed_common.telemetry.metric_set import MetricSet
 
 METRICS: Final = MetricSet()
 _DECODE_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-# Operators make namespaces, so that they are few.
+# Only operators create namespaces, so there are few.
 _NAMESPACE: Final = {"picture_namespace": "namespace of pictures, such as `offers`"}
 
 REQUESTS: Final = METRICS.counter(

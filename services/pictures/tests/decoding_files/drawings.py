@@ -1,4 +1,4 @@
-"""Pictures that are drawn by the tests, and what becomes of pictures on their way through the web."""
+"""Pictures drawn by the tests, and the transformations that websites apply to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Random = np.random.Generator
 
 
 def texture(random: Random, width: int = 480, height: int = 360) -> Image.Image:
-    """Draw clouds of several sizes, as a photograph has them."""
+    """Draw clouds of several sizes, like the texture of a photograph."""
     layers = np.zeros((height, width, 3), np.float32)
     for side, weight in ((3, 60), (7, 40), (30, 20), (120, 8)):
         noise = (random.normal(128, 50, (side, side, 3))).clip(0, 255).astype(np.uint8)
@@ -25,13 +25,13 @@ def texture(random: Random, width: int = 480, height: int = 360) -> Image.Image:
 
 
 def gradient(random: Random, width: int = 480, height: int = 360) -> Image.Image:
-    """Draw a few colours that run into each other."""
+    """Draw a few colours that blend into each other."""
     corners = random.integers(0, 256, (int(random.integers(2, 5)), int(random.integers(2, 5)), 3)).astype(np.uint8)
     return Image.fromarray(corners).resize((width, height), Image.Resampling.BICUBIC)
 
 
 def shapes(random: Random, width: int = 480, height: int = 360) -> Image.Image:
-    """Draw boxes and ellipses, as furniture in a room."""
+    """Draw boxes and ellipses, like furniture in a room."""
     image = Image.new("RGB", (width, height), _colour(random))
     draw = ImageDraw.Draw(image)
     for _ in range(int(random.integers(4, 14))):
@@ -55,7 +55,7 @@ def text(random: Random, width: int = 480, height: int = 360) -> Image.Image:
 
 
 def furniture(random: Random, width: int = 480, height: int = 360) -> Image.Image:
-    """Draw a piece of furniture, as symmetrical as most are, in one of a few colours in front of a wall."""
+    """Draw a symmetrical piece of furniture in one of a few colours in front of a wall."""
     image = Image.new("RGB", (width, height), _one_of(random, _WALLS))
     draw = ImageDraw.Draw(image)
     middle, ground = width // 2, int(height * random.uniform(0.68, 0.85))
@@ -88,7 +88,7 @@ def furniture(random: Random, width: int = 480, height: int = 360) -> Image.Imag
 
 
 def logo(random: Random, width: int = 480, height: int = 360) -> Image.Image:
-    """Draw a mark above a name, on white."""
+    """Draw a logo above a name, on white."""
     image = Image.new("RGB", (width, height), (255, 255, 255))
     draw = ImageDraw.Draw(image)
     middle, centre, radius = width // 2, int(height * 0.4), int(height * random.uniform(0.15, 0.32))
@@ -154,9 +154,9 @@ def _colour(random: Random, low: int = 0, high: int = 256) -> tuple[int, int, in
 
 
 def saved(image: Image.Image, format_name: str, **options: object) -> bytes:
-    """Return the picture as a file."""
+    """Return the picture as the bytes of a file."""
     buffer = io.BytesIO()
-    # With threads, libaom hangs or crashes now and then when it encodes animations.
+    # With threads, libaom sometimes hangs or crashes when it encodes animations.
     image.save(buffer, format_name, **({"max_threads": 1} if format_name == "AVIF" else {}), **options)
     return buffer.getvalue()
 
@@ -174,7 +174,7 @@ def cropped(image: Image.Image, left: float, top: float, right: float, bottom: f
 
 
 def transformed(image: Image.Image, random: Random) -> Iterator[tuple[str, Image.Image]]:
-    """Yield what a partner's shop makes of a picture, by name."""
+    """Yield the variants of a picture that partners' shops make, by name."""
     scale = float(random.uniform(0.25, 0.8))
     yield "resized", image.resize((round(image.width * scale), round(image.height * scale)), Image.Resampling.BICUBIC)
     yield "enlarged", image.resize((image.width * 2, image.height * 2), Image.Resampling.BILINEAR)

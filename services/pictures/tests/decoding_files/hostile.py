@@ -1,4 +1,4 @@
-"""Files that were made to do harm, or that are not what they seem. Each is made here, and says what becomes of it."""
+"""Hostile and misleading files. Each is generated here, with the expected outcomes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ MEMORY = "PICTURE_TOO_MUCH_MEMORY"
 TIME = "PICTURE_DECODE_TIMEOUT"
 
 CUTS = 20
-# What makes a file, and the codes with which it may be refused.
+# A function that makes the file, and the codes with which it may be refused.
 Row = tuple[Callable[[], bytes], *tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Hostile:
-    """A file by name, and the codes with which it may be refused; OK among them: it may be taken."""
+    """A file by name, and the codes with which it may be refused; with OK among them, it may be accepted."""
 
     name: str
     make: Callable[[], bytes]
@@ -92,7 +92,7 @@ SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>a
 
 
 def many_scans(width: int, height: int, scans: int) -> bytes:
-    """Return a progressive JPEG whose last scan comes again and again."""
+    """Return a progressive JPEG that repeats its last scan."""
     whole = _flat(width, height, "JPEG", progressive=True)
     start = whole.rfind(b"\xff\xda")
     return whole[:-2] + whole[start:-2] * scans + b"\xff\xd9"

@@ -1,4 +1,4 @@
-"""Containers of picture formats, written byte by byte: what no library would write."""
+"""Containers of picture formats, written byte by byte, with contents that no library would write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def png(header: bytes, *middle: bytes, pixels: bytes) -> bytes:
 
 
 def zeros(size: int) -> bytes:
-    """Compressed zeros: one block of them again and again, as a gigabyte would take seconds to compress."""
+    """Return compressed zeros, as repetitions of one block, since compressing a gigabyte would take seconds."""
     block = bytes(1024 * 1024)
     compressor = zlib.compressobj(9)
     first = compressor.compress(block) + compressor.flush(zlib.Z_FULL_FLUSH)
@@ -38,7 +38,7 @@ def jpeg_segment(marker: int, body: bytes) -> bytes:
 
 
 def insert_segment(jpeg: bytes, *segments: bytes) -> bytes:
-    """Put segments behind the first marker of a JPEG."""
+    """Insert segments after the first marker of a JPEG."""
     return jpeg[:2] + b"".join(segments) + jpeg[2:]
 
 
@@ -48,7 +48,7 @@ def jpeg_header(width: int, height: int, marker: int = 0xC0, precision: int = 8,
 
 
 def replace_size(jpeg: bytes, width: int, height: int) -> bytes:
-    """Give a JPEG another size in its frame header."""
+    """Replace the size in the frame header of a JPEG."""
     at = next(jpeg.find(bytes([0xFF, kind])) for kind in (0xC0, 0xC2) if jpeg.find(bytes([0xFF, kind])) > 0)
     return jpeg[: at + 5] + struct.pack(">HH", height, width) + jpeg[at + 9 :]
 
@@ -100,7 +100,7 @@ AVIF_TYPE = box(b"ftyp", b"avif", bytes(4), b"avifmif1miaf")
 
 
 def avif_grid(rows: int, columns: int, size: tuple[int, int], tile: tuple[int, int], tiles: int) -> bytes:
-    """Return an AVIF whose picture is a grid of tiles, all of which have the same few bytes that are no AV1."""
+    """Return an AVIF with a grid of tiles that share the same few bytes, which are no AV1."""
     entries = [full_box(b"infe", struct.pack(">HH4s", 1, 0, b"grid"), b"\x00", version=2)]
     entries += [full_box(b"infe", struct.pack(">HH4s", 2 + n, 0, b"av01"), b"\x00", version=2) for n in range(tiles)]
     grid = struct.pack(">BBBBII", 0, 1, rows - 1, columns - 1, *size)

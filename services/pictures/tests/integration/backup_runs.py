@@ -1,4 +1,4 @@
-"""What tests do to backups and to the state, and what they compare of it."""
+"""Backups, restores and changes of the state in tests, and comparisons of the state."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def bucket_at(s3: EmbeddedS3, blobs: BlobStore) -> AsyncIterator[BackupBuc
 
 
 class Run:
-    """A run of a job whose claim nobody takes away."""
+    """The context of a job whose claim is never lost."""
 
     checkpoint: Any = None
 
@@ -78,7 +78,7 @@ async def make_backup(
 
 
 async def restore(service: Service, name: str) -> Job:
-    """Restore a backup by the RPC, and return the job once it has ended."""
+    """Restore a backup by the RPC, and return the completed job."""
     response = await service.pictures.RestoreBackup(RestoreBackupRequest(name=name))
     return await ended(service, response.job_id)
 
@@ -96,13 +96,13 @@ async def ended(service: Service, job_id: str) -> Job:
 
 
 async def destroy(service: Service) -> None:
-    """Remove the state, but not the positions: the processor would not read what came since again by itself."""
+    """Delete the state but keep the positions, so that the processor does not read later events again."""
     async with service.database.transaction() as tx:
         await tx.execute(f"TRUNCATE {', '.join(STATE)}")
 
 
 async def snapshot(service: Service) -> dict[str, Any]:
-    """Return what is kept, without numbers of attempts and times."""
+    """Return the state without attempts and times."""
     states = await service.rows("SELECT url, is_put, failure IS NULL, holdings FROM pictures")
     return {
         "states": {
@@ -128,7 +128,7 @@ def _held(holdings: bytes) -> dict[str, tuple[int, str] | None]:
 
 
 async def dump(service: Service) -> dict[str, list[Any]]:
-    """Return every row of the state and all positions, as they are; marks are moved all the time."""
+    """Return every row of the state and all positions, without marks, which change all the time."""
     return {
         table: sorted(map(str, await service.rows(f"SELECT (to_jsonb(t) - 'mark')::text FROM {table} t")))
         for table in (*STATE, "consumer_offsets")
@@ -136,7 +136,7 @@ async def dump(service: Service) -> dict[str, list[Any]]:
 
 
 def change_file(service: Service, name: str, change: Callable[[bytes], bytes | None]) -> Callable[[], None]:
-    """Change an object of the bucket, or remove it; return what puts it back."""
+    """Change or remove an object of the bucket; return a function that puts it back."""
     client = bucket_client(service.settings)
     minio, bucket = client._minio, service.settings.bucket
     response = minio.get_object(bucket, name)

@@ -1,4 +1,4 @@
-"""Whoever requests pictures of processes that die, and looks at what has become of them."""
+"""A client that requests pictures from processes that are killed, and checks the outcomes."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _ON_THEIR_WAY = {
     "pictures": "SELECT count(*), min(next_attempt_at) - now(), max(attempt) FROM pictures WHERE NOT is_put",
     "hosts": "SELECT * FROM fetch_hosts",
 }
-A_MESSAGE = 2  # many messages, so that many polls are under way when processes die
+A_MESSAGE = 2  # many messages, so that many polls are running when processes are killed
 
 
 @dataclass
 class Campaign:
-    """A client of the service's topics, with its tables and its files."""
+    """A client of the service's topics, with its tables and files."""
 
     database: Database
     blobs: BlobStore
@@ -69,7 +69,7 @@ class Campaign:
         client: str = "",
         in_a_message: int = A_MESSAGE,
     ) -> None:
-        """Request pictures: by reference, the URL and the namespace."""
+        """Request pictures, given by reference as URL and namespace."""
         recipient = recipient or self.recipient
         requests = []
         for reference, (url, namespace) in wanted.items():
@@ -80,19 +80,19 @@ class Campaign:
         await self.producer.send([message_of(PICTURES_REQUESTS, recipient.encode(), each) for each in messages])
 
     async def request_and_delete(self, url: str, namespaces: Sequence[str]) -> None:
-        """Request a picture, and say at once that it is to be deleted: either may overtake the other."""
+        """Request a picture and request its deletion at once; either may be processed first."""
         await self.request({namespace: (url, namespace) for namespace in namespaces}, recipient="nobody-waits")
         notice = PictureNotice(url=url, delete_picture=DeletePicture(reason=DELETE_REASON_REQUESTED))
         notice.notice_time.GetCurrentTime()
         await self.producer.send([message_of(PICTURES_REQUESTS, url.encode(), PictureNotices(notices=[notice]))])
 
     async def request_unused(self, wanted: Mapping[str, tuple[str, str]]) -> None:
-        """Request pictures for two recipients of offers that no offer uses: comparisons have them deleted."""
+        """Request pictures that no offer uses, for two recipients of offers; comparisons delete them."""
         for number in (1, 2):
             await self.request(wanted, recipient=f"{self.recipient}/{number}", client=OFFERS)
 
     async def wait_for_deletions(self, wanted: Collection[str], *, within_s: float) -> None:
-        """Return once both recipients of each unused picture have the deletion."""
+        """Wait until both recipients of each unused picture have received the deletion."""
         expected = {(f"{self.recipient}/{number}", reference) for reference in wanted for number in (1, 2)}
 
         async def have_all() -> bool:
@@ -105,7 +105,7 @@ class Campaign:
         assert not missing, f"recipients without the deletion: {missing}: {await self._describe()}"
 
     async def wait_for(self, wanted: Collection[str], *, within_s: float) -> None:
-        """Return once each reference has its picture."""
+        """Wait until each reference has its picture."""
         missing: set[str] = set()
 
         async def has_all() -> bool:
@@ -133,9 +133,9 @@ class Campaign:
         return results
 
     async def _describe(self) -> str:
-        """Return where requests are on their way, in words for whoever has to find out why they do not go on."""
+        """Return the state of all requests, to find out why they make no progress."""
         failures = Counter(each.failure.code for each in self.results if not each.HasField("info"))
-        async with self.database.dedicated_connection() as tx:  # a pooled one fails once after a restart
+        async with self.database.dedicated_connection() as tx:  # a pooled connection fails once after a restart
             found = {name: await (await tx.execute(query)).fetchall() for name, query in _ON_THEIR_WAY.items()}
             query = """SELECT "group", topic, partition, next FROM consumer_offsets"""
             positions = await (await tx.execute(query)).fetchall()
@@ -149,7 +149,7 @@ class Campaign:
         return f"{failures=} {found=} {unread=} results that are {not_received=} {states=}"
 
     async def is_quiet(self) -> bool:
-        """Return whether nothing is under way: all is read, carried out, and sent."""
+        """Return whether all messages are read, processed and sent."""
         await self._receive()
         busy = (
             "SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM requests_in_flight) + (SELECT count(*) "
@@ -166,14 +166,14 @@ class Campaign:
         return sum((await self.cluster.ends([(PICTURES_EVENTS, partition) for (partition,) in rows])).values())
 
     async def sweep(self) -> None:
-        """Delete all files that nobody refers to, without a grace time."""
+        """Delete all files without a reference, without a grace time."""
         refs = BlobRefs()
         await refs.audit(self.database, self.blobs)
         while await refs.sweep(self.database, self.blobs, grace_s=0):
             pass
 
     async def check_pictures(self) -> None:
-        """Check that what states hold can be read, that nothing else is stored, and no file is left over."""
+        """Check that held pictures can be read, that no others are stored, and that no file is left over."""
         held = await self._held()
         for info in held.values():
             await self._check_readable(info)
@@ -204,15 +204,15 @@ class Campaign:
 
 @asynccontextmanager
 async def sweeping(campaign: Campaign) -> AsyncIterator[None]:
-    """Sweep all the time, without a grace time, and let no process that was struck have its jobs again."""
+    """Sweep continuously without a grace time, and let killed or stopped processes lose their jobs."""
 
     async def sweep() -> None:
         while True:
             began_s = time.monotonic()
-            with suppress(psycopg.OperationalError, Unavailable):  # its server was killed; the next one goes on
+            with suppress(psycopg.OperationalError, Unavailable):  # its server was killed; the next sweep continues
                 await campaign.sweep()
                 await campaign.fleet.lose_leases()
-            await asyncio.sleep(max(0.05, time.monotonic() - began_s))  # half of the time: others need the cores
+            await asyncio.sleep(max(0.05, time.monotonic() - began_s))  # half of the time, since others need the cores
 
     async with asyncio.TaskGroup() as group:
         sweeps = group.create_task(sweep())

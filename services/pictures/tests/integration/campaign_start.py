@@ -1,4 +1,4 @@
-"""Starting a campaign: settings, servers, and the process that all others are forked from."""
+"""The start of a campaign: settings, servers, and the process from which all others are forked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .fleet import Fleet
 async def make_campaign(
     database: Database, kafka: EmbeddedKafka, s3: EmbeddedS3, **changes: str
 ) -> AsyncIterator[Campaign]:
-    """Yield a campaign before its first process; `changes` are settings of its own."""
+    """Yield a campaign before its first process; `changes` override settings."""
     settings = {
         "DSN": database.dsn,
         "KAFKA_BOOTSTRAP": kafka.bootstrap,
@@ -38,7 +38,7 @@ async def make_campaign(
         "LOOK_AGAIN_S": "1",
         "HOST_FIRST_RATE": "1000",
         "HOST_HIGHEST_RATE": "1000",
-        # Permits of those who were killed run out by themselves, later.
+        # Permits of killed processes expire later.
         "DOWNLOADS_PER_HOST": "100",
         "LEASE_TTL_S": "2",
         "KAFKA_SESSION_S": "3",

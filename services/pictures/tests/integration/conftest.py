@@ -1,4 +1,4 @@
-"""The service as it is started, with all its roles in one process, a host of pictures, and whoever requests them."""
+"""The running service with all roles in one process, a host of pictures, and clients."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Service:
     async def request(
         self, urls: Sequence[str], *, namespace: str = "offers", prefix: str = "", client: str = OFFERS
     ) -> None:
-        """Request pictures; references are the prefix and the number in the list."""
+        """Request pictures; a reference is the prefix with the number in the list."""
         messages = []
         for start in range(0, len(urls), 100):
             message = PictureRequests(recipient=self.recipient, client=client)
@@ -88,7 +88,7 @@ class Service:
         await self.producer.send(messages)
 
     async def results(self, count: int) -> list[PictureResult]:
-        """Return so many results as they come; more that come soon after are returned too."""
+        """Return the given number of results as they arrive, and any that follow soon after."""
         found: list[PictureResult] = []
 
         def take() -> bool:
@@ -108,7 +108,7 @@ class Service:
 
 @pytest.fixture
 def options() -> dict[str, Any]:
-    """Return other settings, for tests to say."""
+    """Return settings that tests may override."""
     return {}
 
 
@@ -139,7 +139,7 @@ async def service(
         **options,
     )
     await prepare(settings)
-    # Hundreds of partitions were just made: it takes a while until each has a leader.
+    # Hundreds of partitions were just created; it takes a while until each has a leader.
     await until(lambda: all_at_ends(database, kafka.bootstrap))
     producer = KafkaProducer(kafka.bootstrap, client_id="test")
     await producer.start()
@@ -167,13 +167,13 @@ async def service(
 
 @pytest.fixture
 async def http(service: Service) -> AsyncIterator[httpx.AsyncClient]:
-    """Yield a client of the service's HTTP."""
+    """Yield an HTTP client of the service."""
     async with loopback_client(f"http://{service.http_address}") as client:
         yield client
 
 
 async def all_at_ends(database: Database, bootstrap: str) -> bool:
-    """Have all groups begin behind what their topics hold now; return whether each partition had a leader."""
+    """Move all groups to the ends of their topics; return whether each partition had a leader."""
     try:
         for group, topics in READ.items():
             for topic in topics:
@@ -184,7 +184,7 @@ async def all_at_ends(database: Database, bootstrap: str) -> bool:
 
 
 async def is_read(database: Database, cluster: Cluster) -> bool:
-    """Return whether all groups have committed all that their topics hold."""
+    """Return whether all groups have committed all records of their topics."""
     async with database.connection() as connection:
         rows = await (await connection.execute("SELECT topic, partition, next FROM consumer_offsets")).fetchall()
     ends = await cluster.ends([(topic, partition) for topic, partition, _ in rows])
@@ -192,7 +192,7 @@ async def is_read(database: Database, cluster: Cluster) -> bool:
 
 
 def reader_at_end(bootstrap: str) -> Consumer:
-    """Return what reads the results that are sent from now on."""
+    """Return a consumer of the results that are sent from now on."""
     reader = Consumer({"bootstrap.servers": bootstrap, "group.id": uuid4().hex, "enable.auto.commit": False})
     partitions = reader.list_topics(PICTURES_RESULTS, timeout=20).topics[PICTURES_RESULTS].partitions
     ends = [

@@ -1,6 +1,6 @@
-"""Processes of the service in the groups of roles that its chart has, which tests kill and stop.
+"""Processes of the service in the chart's groups of roles, which tests kill and stop.
 
-This file is also the process that they are forked from: a start of Python takes two seconds, and they are many.
+This file is also the process from which they are forked, since each start of Python takes two seconds.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ SELECT args FROM dl_jobs WHERE status = 'running' AND task = %s AND split_part(c
 
 
 def role_groups() -> dict[str, list[str]]:
-    """Return the arguments of each group of roles, as the chart has them."""
+    """Return the arguments of each group of roles in the chart."""
     values = yaml.safe_load(_VALUES.read_text("utf-8"))
     return {name: role["args"] for name, role in values["roles"].items()}
 
 
 @dataclass
 class Fleet:
-    """Running processes, by number, with the name of their group.
+    """Running processes by id, with the names of their groups.
 
     Attributes:
-        database: of the service.
-        environment: of each process.
-        alive: groups of the processes that live.
-        again: how often each URL may be downloaded once more, as whoever downloaded it was struck.
-        kills: how many processes were killed, by group.
-        folder: where each process writes down its addresses.
+        database: database of the service.
+        environment: environment of each process.
+        alive: groups of the living processes.
+        again: number of additional downloads allowed per URL, as their downloaders were killed or stopped.
+        kills: number of killed processes by group.
+        folder: folder where each process writes its addresses.
     """
 
     database: Database
@@ -78,22 +78,22 @@ class Fleet:
         )
 
     def close(self) -> None:
-        """Kill all of them."""
+        """Kill all processes."""
         self._parent.communicate(timeout=60)
         shutil.rmtree(self.folder)
 
     def http_addresses(self) -> list[str]:
-        """Return where those that serve listen, as far as they have begun to and were not killed."""
+        """Return the addresses of the living servers that listen already."""
         files = [self.folder / f"{pid}.json" for pid, group in self.alive.items() if group == SERVER]
         return [json.loads(file.read_text())["http"] for file in files if file.exists()]
 
     def states(self) -> dict[tuple[str, str], int]:
-        """Return how many processes of each group are in each state: "Z" has ended by itself, "T" stands still."""
+        """Return the number of processes per group and state: "Z" has ended without a kill, "T" is stopped."""
         stats = {pid: Path(f"/proc/{pid}/stat").read_text() for pid in self.alive}
         return Counter((self.alive[pid], stat.rpartition(")")[2].split()[0]) for pid, stat in stats.items())
 
     def of_port(self, port: int, group: str) -> int | None:
-        """Return the process of a group that has a TCP connection from this port; None: none of them has."""
+        """Return the process of a group with a TCP connection from this port; None if there is none."""
         numbers = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
         sockets = {f"socket:[{each[9]}]" for each in numbers if int(each[1].partition(":")[2], 16) == port}
         for pid in [pid for pid, name in self.alive.items() if name == group]:
@@ -104,35 +104,35 @@ class Fleet:
         return None
 
     async def start(self, group: str) -> int:
-        """Start a process of a group, and return its number. It may take a while until it works."""
+        """Start a process of a group, and return its id. It may take a while until it is ready."""
         pid = await asyncio.to_thread(self._fork, role_groups()[group])
         self.alive[pid] = group
         return pid
 
     async def kill(self, pid: int) -> None:
-        """Kill a process at once, and have what it held go to others."""
-        await self.stop(pid)  # so that it downloads nothing else after its jobs were counted
+        """Kill a process, and requeue its jobs."""
+        await self.stop(pid)  # so that it starts no further download after its jobs were counted
         os.kill(pid, signal.SIGKILL)
         self.kills[self.alive.pop(pid)] += 1
 
     async def stop(self, pid: int) -> None:
-        """Have a process stand still, and its jobs go to others."""
+        """Stop a process with SIGSTOP, and requeue its jobs."""
         os.kill(pid, signal.SIGSTOP)
         await self._count_again(pid)
         self._struck.add(pid)
         await self.lose_leases()
 
     def resume(self, pid: int) -> None:
-        """Have a process go on that was stopped."""
+        """Resume a stopped process."""
         self._struck.discard(pid)
         os.kill(pid, signal.SIGCONT)
 
     async def lose_leases(self) -> None:
-        """Have what killed and stopped processes held go to others, whatever they had sent in their last moment."""
+        """Requeue the jobs of killed and stopped processes, even if they sent heartbeats at the last moment."""
         await lose_leases(self.database, self._struck)
 
     async def count_all_again(self) -> None:
-        """Note that every job under way may be tried again: the database was away, and their results with it."""
+        """Allow another attempt of every running job: the database is killed, and their results are lost."""
         for pid, group in self.alive.items():
             if group == DOWNLOADER:
                 await self._count_again(pid)
@@ -154,13 +154,13 @@ class Fleet:
 
 
 def serve_forks() -> None:
-    """Fork a process of the service for each line of arguments; kill them all at the end of the input."""
+    """Fork a process of the service for each line of arguments; kill all at the end of the input."""
     forked: list[int] = []
     while line := sys.stdin.readline():
         pid = os.fork()
         if pid == 0:
             _run(json.loads(line))
-        forked.append(pid)  # not waited for before the end: until then nobody else gets its number
+        forked.append(pid)  # not reaped before the end, so that no other process gets its id
         sys.stdout.write(f"{pid}\n")
         sys.stdout.flush()
     for pid in forked:

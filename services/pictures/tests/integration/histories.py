@@ -1,4 +1,4 @@
-"""Events as they reach the processor, with the states, requests and messages that they leave in real tables."""
+"""Events for the processor, and the states, requests and messages that it leaves in real tables."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def loaded(outcome: PictureInfo | LoadFailure, attempt: int, namespace: str = "o
 
 @dataclass
 class Processor:
-    """What the role does with events, without Kafka around it."""
+    """The processor of events, without Kafka."""
 
     database: Database
     outbox: Outbox = field(default_factory=Outbox)
 
     async def process(self, events: dict[int, Sequence[Event]]) -> None:
-        """Process the events of a poll, by the numbers of their URLs."""
+        """Process a batch of events, by the numbers of their URLs."""
         pictures = [PictureEvents(f"key-{number}", hash_of(number), happened) for number, happened in events.items()]
         async with self.database.transaction() as tx:
             await process_events(tx, pictures, outbox=self.outbox, rules=RULES)
 
     async def store(self, number: int) -> None:
-        """Let a picture be requested and stored; nothing is left in the outbox."""
+        """Request and store a picture; empty the outbox."""
         await self.process({number: [request()]})
         [order] = await self.take(DownloadOrder)
         await self.process({number: [loaded(info(number), order.attempt)]})
@@ -73,18 +73,18 @@ class Processor:
             return (await read_states(tx, [hash_of(number)]))[hash_of(number)].state.attempt
 
     async def take(self, kind: type[M]) -> list[M]:
-        """Return the messages of a kind that wait in the outbox, and remove them."""
+        """Remove and return the messages of a kind in the outbox."""
         name = kind.DESCRIPTOR.full_name
         async with self.database.transaction() as tx:
             cursor = await tx.execute("DELETE FROM outbox WHERE headers->>'type' = %s RETURNING id, value", [name])
             return [kind.FromString(value) for _, value in sorted(await cursor.fetchall())]
 
     async def results(self) -> list[PictureResult]:
-        """Return the results that were sent, and remove them."""
+        """Remove and return the results that were sent."""
         return [result for message in await self.take(PictureResults) for result in message.results]
 
     async def orders(self) -> list[DownloadOrder | CopyOrder | DeleteOrder]:
-        """Return the orders that were given, and remove them."""
+        """Remove and return the orders that were sent."""
         return [*await self.take(DownloadOrder), *await self.take(CopyOrder), *await self.take(DeleteOrder)]
 
     async def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""A host of pictures on the loopback, which records every request with its time, and heeds conditions."""
+"""A host of pictures on the loopback, which records every request with its time and supports conditional requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Respond = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
 def jpeg(number: int = 0, *, width: int = 640, height: int = 480) -> bytes:
-    """Return a picture that no other number has."""
+    """Return a picture that is different for each number."""
     image = Image.new("RGB", (width, height), (number * 37 % 256, number * 91 % 256, 120))
     draw = ImageDraw.Draw(image)
     for stripe in range(12):
@@ -33,7 +33,7 @@ def jpeg(number: int = 0, *, width: int = 640, height: int = 480) -> bytes:
 
 @dataclass
 class PictureHost:
-    """What is served under which path, and what was requested when."""
+    """The pages by path, and the requests with their times."""
 
     port: int = 0
     pictures: dict[str, bytes] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class PictureHost:
 
 @asynccontextmanager
 async def picture_host() -> AsyncIterator[PictureHost]:
-    """Yield a host that listens."""
+    """Yield a listening host."""
     host = PictureHost()
     server = await asyncio.start_server(host.serve, "127.0.0.1", 0)
     host.port = server.sockets[0].getsockname()[1]

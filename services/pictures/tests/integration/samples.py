@@ -1,4 +1,4 @@
-"""Metrics as they are scraped."""
+"""Samples of scraped metrics."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def value(name: str, /, prefix: str = PREFIX, **labels: str) -> float:
 
 
 def growth(name: str, /, prefix: str = PREFIX, **labels: str) -> Callable[[], float]:
-    """Return what says by how much a sample has grown since."""
+    """Return a function that returns by how much a sample has grown since."""
     before = value(name, prefix, **labels)
     return lambda: value(name, prefix, **labels) - before

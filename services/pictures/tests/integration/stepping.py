@@ -1,4 +1,4 @@
-"""Work that stands still at each step until a test lets it go on, or kills it there."""
+"""Work that pauses at each step until a test resumes it or kills it there."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from classifeed_common.db import Database, Tx
 
 
 class Killed(Exception):
-    """The process that did this is no more."""
+    """The process was killed."""
 
 
 @dataclass
 class Run:
-    """Something under way, which stands still at each step until it may go on.
+    """A running piece of work that pauses at each step until it is resumed.
 
     Attributes:
-        at: the step where it stands; empty: it moves, or waits for a lock.
-        ended: called with its result; not when it is killed.
-        again: called when it was killed.
+        at: step at which it pauses; empty: it is running, or waits for a lock.
+        ended: called with its result, unless it is killed.
+        again: called if it was killed.
     """
 
     task: asyncio.Task[Any]
@@ -42,7 +42,7 @@ _current: ContextVar[Run] = ContextVar("run")
 
 
 async def stand_at(step: str) -> None:
-    """Stand still at a step of the run that this belongs to, and die there if it is killed."""
+    """Pause at a step of the current run, and raise if it is killed there."""
     if (run := _current.get(None)) is None:
         return
     run.at, run.gate = step, asyncio.get_running_loop().create_future()
@@ -63,7 +63,7 @@ def begin(work: Coroutine[Any, Any, Any], ended: Callable[[Any], None], again: C
 
 
 class SteppedDatabase:
-    """Stands still before and after each commit."""
+    """Pauses before and after each commit."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -77,7 +77,7 @@ class SteppedDatabase:
 
 
 class SteppedBlobs:
-    """Files in memory; stands still before and after each is put or deleted."""
+    """Files in memory; pauses before and after each is stored or deleted."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""What is kept for a time is removed after it, and nothing else."""
+"""Expired rows are removed, and no others."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_comparisons_go_that_are_old_and_over_and_what_they_knew_before(
         await comparisons.move_comparison(tx, second, "HELD")
         await comparisons.drop_used(tx)
         used = await (await tx.execute("SELECT DISTINCT comparison_id FROM used_urls")).fetchall()
-        assert used == [(second,)], "that of the comparison that a person may still confirm"
+        assert used == [(second,)], "the used URLs of a comparison that may still be confirmed"
         assert await comparisons.delete_comparisons(tx, before=_BEFORE, limit=10) == 1
         left = await (await tx.execute("SELECT comparison_id FROM comparisons ORDER BY 1")).fetchall()
     assert left == [(second,), (third,)]
@@ -66,12 +66,12 @@ async def test_rules_go_that_were_in_force_before_the_last_16(
     async with database.transaction() as tx:
         for rules in changes:
             found = await note_rules(tx, rules, settle_s=0)
-            assert await note_rules(tx, rules, settle_s=0) == found, "the same rules once more are no change"
+            assert await note_rules(tx, rules, settle_s=0) == found, "the same rules again are no change"
         await note_rekeyed(tx, found.rules_id)
         assert (await note_rules(tx, changes[-1], settle_s=60)).is_rekeyed
         [(count,)] = await (await tx.execute("SELECT count(*) FROM canonical_rules")).fetchall()
         assert (count, await list_rules(tx)) == (16, changes[4:])
-        assert not (await note_rules(tx, changes[0], settle_s=60)).is_rekeyed, "rules that come back are a change"
+        assert not (await note_rules(tx, changes[0], settle_s=60)).is_rekeyed, "older rules in force again are a change"
 
 
 async def test_rules_of_hosts_go_that_are_old_and_whoever_fetches_new_ones_does_it_alone(

@@ -47,7 +47,7 @@ async def test_a_known_picture_is_settled_without_a_request_to_its_host(service:
     url = host.put("/1.jpg", jpeg())
     await service.request([url])
     [first] = await service.results(1)
-    # Written otherwise, it is the same picture.
+    # Another spelling of the URL names the same picture.
     await service.request([url.replace("http://", "HTTP://") + "?utm_source=feed#top"], prefix="again-")
     [again] = await service.results(1)
     assert again.info == first.info
@@ -137,7 +137,7 @@ def _gone(_content: bytes) -> None:
 async def test_files_that_are_flipped_cut_or_missing_are_found_and_downloaded_again(
     service: Service, host: PictureHost
 ) -> None:
-    """Of one picture the original, of one the smaller versions, for each fault; one is left alone."""
+    """Each fault hits the original of one picture and the versions of another; one picture is intact."""
     damages = [(change, of_original) for change in (_flipped, _cut, _gone) for of_original in (True, False)]
     paths = [f"/{number}.jpg" for number in range(len(damages) + 1)]
     await service.request([host.put(path, jpeg(number)) for number, path in enumerate(paths)])
@@ -192,7 +192,7 @@ async def test_what_cannot_be_read_is_said_until_it_is_there_again(service: Serv
 
 
 def _zipped(body: bytes, length: int | None = None) -> Respond:
-    """Return what responds with compressed bytes, and says how many they are."""
+    """Return a page with compressed bytes and their length in the header."""
 
     async def respond(writer: asyncio.StreamWriter) -> None:
         head = "HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nContent-Encoding: gzip\r\n"
@@ -234,7 +234,7 @@ async def test_a_picture_that_comes_compressed_is_taken_whole_or_not_at_all(
     assert good.source_hash == hashlib.sha256(picture).digest()
     assert await service.rows("SELECT count(*) FROM stored_pictures") == [(1,)]
 
-    # What ends too soon may come whole the next time: it is tried again before anybody hears of it.
+    # A truncated file may be complete the next time, so it is retried before a failure is reported.
     cut = {url for path, url in urls.items() if path not in codes}
 
     async def have_failed() -> bool:
@@ -261,13 +261,13 @@ async def test_a_copy_puts_nothing_into_the_object_store(
     url = host.put("/1.jpg", jpeg(width=1200, height=900))
     await service.request([url])
     [first] = await service.results(1)
-    assert [method for method, place in sent if place == "pictures"] == ["PUT"] * 2  # the original, and its versions
+    assert [method for method, place in sent if place == "pictures"] == ["PUT"] * 2  # the original and its versions
     sent.clear()
     await service.request([url], namespace="shops")
     [copy] = await service.results(1)
     assert copy.info.content_hash == first.info.content_hash
     assert [(method, place) for method, place in sent if place == "pictures"] == []
-    # The boundary that is watched is the one by which bytes are read.
+    # The watched function is the one that reads the bytes.
     async with loopback_client(f"http://{service.http_address}") as http:
         path = f"/get/{copy.info.namespace}/{copy.info.group_id}/{copy.info.name}/orig"
         assert (await http.get(path)).status_code == 200

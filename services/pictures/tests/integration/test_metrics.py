@@ -1,4 +1,4 @@
-"""Each metric of pictures moves where its meaning says so; one that no test here names fails the last test."""
+"""Each metric of pictures changes as documented; a metric that no test names fails the last test."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def often_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def grown(name: str, label: str, *names: str, prefix: str = PREFIX) -> Callable[[], dict[str, float]]:
-    """Return what says by how much each sample of a metric has grown since."""
+    """Return a function that returns by how much each sample of a metric has grown since."""
     each = {label_value: growth(name, prefix, **{label: label_value}) for label_value in names}
     return lambda: {label_value: grew() for label_value, grew in each.items() if grew()}
 
@@ -153,7 +153,7 @@ async def test_the_oldest_request_and_hosts_that_refuse(processor: Processor) ->
 
 
 async def started(pool: DecodePool, data: bytes) -> asyncio.Task[Decoded]:
-    """Begin to decode a picture that takes long, and return once a process has it."""
+    """Begin to decode a slow picture, and return once a process has it."""
     await until(lambda: not pool._idle.empty())
     request = asyncio.create_task(pool.decode(data, (), ()))
     while not pool._idle.empty():

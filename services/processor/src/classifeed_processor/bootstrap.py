@@ -36,21 +36,21 @@ from classifeed_processor.settings import ProcessorSettings
 from classifeed_processor.store import reading
 
 SERVICE = "processor"
-# Three requests are sent within 3.5 minutes; the second one is enough where only a message was lost.
+# Three requests are sent within 3.5 minutes; if only a message was lost, the second one is enough.
 _UNHEARD_REQUESTS: Final = 3
-# Threads that read files give way to the event loop after this time instead of after 5 ms: every step of another
-# seller's load waits for it, once for each file that is read (ADR 0035).
+# Threads that read files yield to the event loop after this time instead of after 5 ms. Every step of another seller's
+# load waits for this time, once for each file being read (ADR 0035).
 _SWITCH_S: Final = 0.0005
 GROWABLE: Final = {declared(FEEDS_OFFER_RESULTS): (GROUP,)}
 
 
 async def prepare(settings: ProcessorSettings) -> None:
-    """Make the topics that the processor reads and write; idempotent."""
+    """Create the topics that the processor reads and writes. Idempotent."""
     await ensure_topics(settings.kafka_bootstrap, map(declared, (FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS)))
 
 
 def build(settings: ProcessorSettings) -> ServiceRunner:
-    """Return the processor, nothing of it opened yet."""
+    """Return the processor; no connection is open yet."""
     database = database_of(settings)
     blobs = blobs_of(settings)
     sweeper = BlobSweeper(database, blobs)
@@ -73,7 +73,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         topics=[FEEDS_OFFER_RESULTS],
         positions=positions,
         handle=handler.handle,
-        on_log_lost=positions.skip_lost,  # tasks ask again for whatever got no reply
+        on_log_lost=positions.skip_lost,  # tasks request missing replies again
         dead_letters=DeadLetters(producer),
         refuses_misplaced=True,
     )
@@ -118,8 +118,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         words = (
             f"{count} of the loads have been waiting for a reply of offers for up to {seconds:.0f} s, although they "
             f"requested it again: check whether offers reads {FEEDS_OFFER_REQUESTS}, and sends {FEEDS_OFFER_RESULTS}; "
-            f"what "
-            f"this version cannot read of it lies in {dlq(FEEDS_OFFER_RESULTS)}"
+            f"replies that this version cannot read are in {dlq(FEEDS_OFFER_RESULTS)}"
         )
         return {"replies": words, **failed}
 
@@ -135,7 +134,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
                 resources=parts,
                 backlog=open_tasks,
                 heartbeat_s=settings.heartbeat_s,
-                drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
+                drain_grace_s=settings.drain_grace_s / 2,  # leaves time to release unfinished jobs
             ),
             Role("sweep", sweeper.run, blocked=sweeper.blocked),
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),

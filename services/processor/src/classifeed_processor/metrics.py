@@ -26,13 +26,13 @@ LOAD_DURATION: Final = METRICS.histogram(
 )
 READ_BYTES: Final = METRICS.counter(
     "classifeed_load_read_bytes_total",
-    "Bytes of files whose offers were sent completely; one that is sent again counts again.",
+    "Bytes of files whose offers were sent completely; a file that is sent again counts again.",
     unit="bytes",
 )
 OFFERS: Final = METRICS.counter(
     "classifeed_offers_total",
     "Offers of files by outcome, as replies to batches come, and offers removed at the completion of loads. "
-    "Those of a file that is sent again count again.",
+    "If a file is sent again, its offers count again.",
     unit="offers",
     labels={
         "outcome": (
@@ -50,7 +50,7 @@ HELD: Final = METRICS.gauge(
 )
 OLDEST_HELD: Final = METRICS.gauge(
     "classifeed_loads_held_oldest_age_seconds",
-    "How long the oldest held load has been waiting; 0 without any.",
+    "Time for which the oldest held load has been waiting; 0: there is none.",
     unit="seconds",
 )
 LATE_DROPPED: Final = METRICS.counter(

@@ -12,7 +12,7 @@ from classifeed_jobs import ServiceJobSettings
 
 
 class ProcessorSettings(ServiceJobSettings):
-    """What the processor needs to know, from variables CLASSIFEED_PROCESSOR_*."""
+    """Settings of the processor, from variables CLASSIFEED_PROCESSOR_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_PROCESSOR_", frozen=True)
 
@@ -43,5 +43,5 @@ class ProcessorSettings(ServiceJobSettings):
         default=20,
         ge=3,
         le=600,
-        description="After this time without a renewal a task is given to another process, in seconds.",
+        description="Time without a renewal after which a task is given to another process, in seconds.",
     )

@@ -1,8 +1,8 @@
 """The fuzzer of the readers: `python -m services.processor.tests.fuzz --seed 7 --seconds 600`.
 
-Input number N of seed S is made of both alone, so `--replay S:N` reads it again. Only faults of the file (FeedFault)
-may leave the readers; each other fault is shown once, with its seed and its smallest input. Ends with status 1 then.
-The input under way stands in the file of `--progress`: whoever started this knows it also after a crash or a hang.
+Input N of seed S depends only on both numbers, so `--replay S:N` reads it again. The readers may raise only faults of
+the file (FeedFault). Each other fault is printed once, with its seed and its smallest input; the exit status is 1 then.
+The file of `--progress` contains the current input, so that it is known even after a crash or a hang.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MINIMISE_S = 20.0
 
 
 def make_input(corpus: Corpus, seed: int, number: int) -> bytes:
-    """Return the input of this number."""
+    """Return the input with a number."""
     rng = random.Random(f"{seed}:{number}")
     kind = rng.random()
     if kind < 0.15:
@@ -36,7 +36,7 @@ def make_input(corpus: Corpus, seed: int, number: int) -> bytes:
 
 
 def main() -> int:
-    """Read inputs until the time is over."""
+    """Read inputs until the time limit."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--seconds", type=float, default=5.0)
@@ -86,7 +86,7 @@ def main() -> int:
 
 
 def print_found(reader: Reader, data: bytes, number: int, name: str, where: str, folder: Path | None) -> None:
-    """Say what was found, with the smallest input that shows it."""
+    """Report a fault, with the smallest input that causes it."""
     say(f"FAULT {name}; --replay {where}")
     say(traceback.format_exc())
 

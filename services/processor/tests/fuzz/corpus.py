@@ -1,4 +1,4 @@
-"""What mutations begin with: a sample of each format, small files with one thing of each kind, real feeds cut short."""
+"""Files that mutations begin with: a sample of each format, small files with one feature each, shortened real feeds."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _SLOPPY = """<torg_price><shop><categories><category id="1">A &amp;amp; B</categ
 
 @dataclass(frozen=True)
 class Corpus:
-    """The files to begin with: those that can be loaded, and those that cannot; `has_real`: with real feeds."""
+    """Files to begin with, valid and invalid ones; `has_real`: whether real feeds are included."""
 
     loadable: list[bytes]
     others: list[bytes]
@@ -67,7 +67,7 @@ class Corpus:
 
 
 def load_corpus() -> Corpus:
-    """Return the files to begin with; the same on every machine that has the same feeds."""
+    """Return the files to begin with; they are the same on every machine with the same feeds."""
     seeds = [text.encode() for text in (_YML, _RSS, _NATIVE)]
     seeds.append(_YML.replace("UTF-8", "windows-1251").encode("cp1251"))
     undeclared = _RSS.replace(' xmlns:g="http://base.google.com/ns/1.0"', "")
@@ -94,7 +94,7 @@ def _is_loadable(content: bytes) -> bool:
 
 
 def _cut(path: Path) -> bytes:
-    """Return a feed with its first offers only, or the beginning of what is none."""
+    """Return a feed with only its first offers, or the beginning of another file."""
     content = path.read_bytes()
     if len(content) <= _MOST_BYTES:
         return content
@@ -107,6 +107,6 @@ def _cut(path: Path) -> bytes:
         with open_content(scan.source, scan.opening) as stream:
             text = stream.read(len(content) * 10)
     kept = min(_OFFERS, len(ranges))
-    # Categories and the like may be long: the tail of them goes too.
+    # Lists of categories may be long, so their tail is removed, too.
     head = text[: ranges[0][0]]
     return head[: _MOST_BYTES // 2] + text[ranges[0][0] : ranges[kept - 1][1]] + text[ranges[-1][1] :]

@@ -1,4 +1,4 @@
-"""Files built from nothing: every element that a format knows, with telling values, in any order and nesting."""
+"""Generated files: every element of a format, with critical values, in any order and nesting."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ATTRIBUTES = [
 
 
 def generate(rng: random.Random) -> bytes:
-    """Return a file of one format, well-formed unless a value makes it something else."""
+    """Return a file of one format, which is well-formed unless a value breaks it."""
     kind = rng.choice(list(_SHELLS))
     before, offer, after = _SHELLS[kind]
     head = "".join(

@@ -1,4 +1,4 @@
-"""Making a failing input small: pieces are taken away as long as it fails alike (delta debugging, Zeller 2002)."""
+"""Minimise a failing input: remove pieces as long as it fails in the same way (delta debugging, Zeller 2002)."""
 
 from __future__ import annotations
 

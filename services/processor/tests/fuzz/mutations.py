@@ -1,4 +1,4 @@
-"""Changes to a file, each drawn from a seed alone: bytes, markup, values, encodings, declarations, containers."""
+"""Random changes of a file that depend only on a seed: bytes, markup, values, encodings, declarations, containers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _span(rng: random.Random, data: bytes, most: int = 2000) -> tuple[int, int]:
 
 
 def _pick(rng: random.Random, pattern: re.Pattern[bytes], data: bytes) -> re.Match[bytes] | None:
-    """Return a match, of those after a random place so that long files do not cost."""
+    """Return a match after a random place, so that long files are cheap."""
     start = rng.randrange(max(1, len(data)))
     return pattern.search(data, start, start + 40_000) or pattern.search(data, 0, 40_000)
 
@@ -281,7 +281,7 @@ def pack_zip(rng: random.Random, data: bytes) -> bytes:
 
 
 def patch_numbers(rng: random.Random, data: bytes) -> bytes:
-    """Put a telling number where a container may have a length, an offset or a count."""
+    """Put a critical number where a container may have a length, an offset or a count."""
     if len(data) < 8:
         return data
     last = len(data) - 4
@@ -297,7 +297,7 @@ MARKUP: list[Mutation] = [
     insert_token_at_tag, repeat_element, empty_element, empty_all_elements, drop_element, nest_element, rename_tags,
     wrap_text, change_text, change_many_texts, change_attribute, add_attributes, many_names,
 ]  # fmt: skip
-# Those that mostly leave a file well-formed.
+# Mutations that mostly leave a file well-formed.
 KIND: list[Mutation] = [
     repeat_element, empty_element, empty_all_elements, drop_element, nest_element, rename_tags, wrap_text, change_text,
     change_text, change_many_texts, change_attribute, add_attributes,
@@ -307,7 +307,7 @@ CONTAINERS: list[Mutation] = [pack_gzip, pack_zip]
 
 
 def mutate(rng: random.Random, data: bytes) -> bytes:
-    """Return a changed file, of bounded size: mostly markup and values, so that much of it is still read."""
+    """Return a changed file of bounded size; most changes affect markup and values, so that much of it is read."""
     is_kind = rng.random() < 0.6
     for _ in range(rng.choice([1, 1, 2, 2, 3, 5])):
         kind = KIND if is_kind else rng.choices([MARKUP, BYTES, CHARACTERS], [6, 2, 2])[0]

@@ -1,4 +1,4 @@
-"""Reading a file as the processor does, and checking all that is promised of the readers."""
+"""Read a file like the processor, and check all promises of the readers."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from classifeed_processor.feed.second_pass import read_batches
 from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
 from classifeed_processor.feed.source.source import SourceFile, open_source
 
-# What a file of at most a few hundred kilobytes may cost; a goal of 1 s, on a machine that may be ten times slower.
+# Limits for a file of at most a few hundred kilobytes; the goal is 1 s, on a machine that may be ten times slower.
 _CPU_S = 20.0
 _GROWTH_MIB = 64
 
 
 class Broken(AssertionError):
-    """A promise that was not kept, without an exception of its own."""
+    """A broken promise that raises no other exception."""
 
 
 class Reader:
-    """Reads inputs one after the other, in one folder."""
+    """Reads inputs sequentially, in one folder."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
@@ -44,7 +44,7 @@ class Reader:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def read(self, data: bytes, number: int) -> None:
-        """Read one input with both passes and look an offer up; raises whatever should not have come out."""
+        """Read one input with both passes and locate an offer; raise any unexpected result."""
         (self._folder / "source").write_bytes(data)
         before, began = _begin_measuring(), time.process_time()
         outcome = "loaded"
@@ -122,14 +122,14 @@ def _check_words(fault: FeedFault) -> None:
 
 
 def _check_text(text: str) -> None:
-    """Return what the database does not take."""
+    """Return text that the database cannot store."""
     if "\0" in text:
         raise Broken("a zero byte in a text")
     text.encode()
 
 
 def _begin_measuring() -> float:
-    """Return the memory of this process in MiB; its peak begins here."""
+    """Return the memory of this process in MiB, and reset its peak."""
     Path("/proc/self/clear_refs").write_text("5")
     return _memory_mib("VmRSS")
 
@@ -140,7 +140,7 @@ def _memory_mib(name: str) -> float:
 
 
 def signature(error: BaseException) -> str:
-    """Return what distinguishes one fault from another: its type, and where in our code it came out."""
+    """Return the identity of a fault: its type, and its place in our code."""
     if isinstance(error, Broken):
         return f"Broken: {str(error).split(' of ')[0][:60]}"
     frames = traceback.extract_tb(_trace(error))

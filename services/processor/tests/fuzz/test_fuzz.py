@@ -1,6 +1,6 @@
-"""Only faults of the file leave the readers: some seconds by default, a minute with CLASSIFEED_CAMPAIGN=long.
+"""The readers raise only faults of the file: some seconds by default, a minute with CLASSIFEED_CAMPAIGN=long.
 
-In a process of its own, which is watched from here: a crash or a hang of a parser is a find too.
+The fuzzer runs in a separate process, so that a crash or a hang of a parser is found, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Found(Exception):
 
 
 def run_fuzzer(folder: Path, *options: str) -> str:
-    """Return what the fuzzer says; raises with it when there was a fault, a crash or a hang."""
+    """Return the output of the fuzzer; raise with it if there was a fault, a crash or a hang."""
     progress, log = folder / "progress", folder / "log"
     with log.open("wb") as output:
         command = [sys.executable, "-m", FUZZER, "--progress", str(progress), "--save", str(folder / "found"), *options]

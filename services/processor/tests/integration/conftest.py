@@ -56,14 +56,13 @@ def _request_of(message: KafkaMessage) -> Request:
 
 @dataclass
 class ScriptedOwner:
-    """The owner of the offers as the protocol describes it, with faults on demand.
+    """The service offers according to the protocol, with faults on demand.
 
-    `log` has every request in the order of the topic. Faults name runs by their place among the runs of their task,
-    from 1. `loses` names batches (run, number) that it takes for never sent, `refuses` those that it cannot take;
-    `swallows` names what it takes without a reply that arrives: batches by their numbers, ends by 0, checks by -1, each
-    once.
-    `babbles` names, in the same way, what it replies to once with an outcome that no version knows.
-    `paused` keeps it from reading, `ignores_ends` from taking the ends of runs in.
+    `log` has all requests in the order of the topic. Faults refer to runs by their number within the task, from 1:
+    `loses` are batches (run, number) that it ignores, and `refuses` are batches that it refuses. `swallows` are
+    requests that it applies, but whose first reply is lost: batches by their numbers, ends as 0, checks as -1.
+    `babbles` are, in the same way, requests that it replies to once with an unknown outcome. `paused` stops its reads,
+    and `ignores_ends` makes it ignore the ends of runs.
     """
 
     bootstrap: str
@@ -118,7 +117,7 @@ class ScriptedOwner:
         return consumer
 
     def count_requests(self) -> int:
-        """Return how many requests of the seller are on the topic, taken or not."""
+        """Return the number of the seller's requests on the topic, read or not."""
         consumer = self._consumer()
         try:
             ends = {p.partition: consumer.get_watermark_offsets(p, 60)[1] for p in consumer.assignment()}
@@ -228,12 +227,12 @@ class ScriptedOwner:
                 self.offers[record.external_id] = record.content_hash
 
     def runs(self) -> list[tuple[int, int]]:
-        """Run in the order in which they were seen, each as its task and its place among the runs of that."""
+        """Return the runs in the order in which they were seen, each as its task and its number within the task."""
         runs = dict.fromkeys((request.task_id, request.run) for request in self.log)
         return [(task_id, self._order[task_id].index(run) + 1) for task_id, run in runs]
 
     def assert_ends_are_last(self) -> None:
-        """No batch of a run after its end, and batches in their order without gaps."""
+        """Check that no batch of a run comes after its end, and that batches are in order without gaps."""
         ended: set[tuple[int, int]] = set()
         last: dict[tuple[int, int], int] = {}
         for request in self.log:

@@ -1,4 +1,4 @@
-"""Tasks of one namespace run in this process, with an owner of the offers that replies at once."""
+"""Tasks of one namespace, run in this process, with a service offers that replies at once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ sources = itertools.count(1)
 
 
 class Context(JobContext):
-    """A job that nobody takes away."""
+    """A job that is never taken over."""
 
     claim_no = 1
     checkpoint = None
@@ -57,7 +57,7 @@ class Context(JobContext):
 
 
 class Blobs(BlobStore):
-    """Files by what their hash stands for."""
+    """Files by their names, which are used instead of hashes."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
         self._files = files
@@ -67,10 +67,10 @@ class Blobs(BlobStore):
 
 
 class Owner:
-    """Reply to each request as soon as it is sent, and keeps them.
+    """Replies to each request as soon as it is sent, and keeps the requests.
 
-    `removals` is what loads would remove, `changes` what they would change far: with some, an end without a decision is
-    held. `decisions` has those that count, by run; `forgotten` the runs that it lost.
+    `removals` and `changes` are the numbers of offers that loads would remove or change drastically; if there are any,
+    an end without a decision is held. `decisions` has the first decisions by run, `forgotten` the lost runs.
     """
 
     def __init__(self, db: Database) -> None:
@@ -129,7 +129,7 @@ class Owner:
         return reply
 
     async def say(self, *replies: TaskEndResult) -> None:
-        """Have replies come that were on their way."""
+        """Deliver pending replies."""
         async with self._db.transaction() as tx:
             await take_results(tx, JobStore(), replies)
 
@@ -138,7 +138,7 @@ class Owner:
 
 
 class Runner:
-    """Makes and runs the tasks of one namespace."""
+    """Creates and runs the tasks of one namespace."""
 
     def __init__(self, db: Database, owner: Owner, parts: RunParts, seller: str = "shop") -> None:
         self.db = db

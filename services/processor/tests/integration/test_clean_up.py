@@ -1,4 +1,4 @@
-"""Of each namespace the last tasks stay, with what later ones are compared with; nothing that is open ever goes."""
+"""In each namespace, the last tasks and those that later ones are compared with are kept; open tasks always stay."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def insert(database: Database, number: int, namespace: str = "default", **
 
 
 async def kept(database: Database, namespace: str = "default") -> list[int]:
-    """Return the numbers of the tasks that are there; each has all its details, and there are no others."""
+    """Return the numbers of the existing tasks; check that each has all its details, and that there are no others."""
     async with database.transaction() as tx:
         at = (namespace,)
         rows = await (await tx.execute("SELECT task_id FROM tasks WHERE namespace = %s ORDER BY 1", at)).fetchall()
@@ -74,7 +74,7 @@ async def kept(database: Database, namespace: str = "default") -> list[int]:
 async def test_last_tasks_of_each_namespace_stay(
     database: Database, monkeypatch: pytest.MonkeyPatch, namespaces_at_once: int
 ) -> None:
-    """Whatever the size of a step is: steps that see one namespace, two details, three tasks."""
+    """Steps of any size: here of one namespace, two details, three tasks."""
     monkeypatch.setattr(cleaning, "_NAMESPACES", namespaces_at_once)
     if namespaces_at_once < 200:
         monkeypatch.setattr(cleaning, "_ROWS", 2)
@@ -96,8 +96,8 @@ async def test_what_is_open_or_waits_for_a_decision_stays_and_counts_for_nothing
 
 
 async def test_what_later_loads_are_compared_with_stays(database: Database) -> None:
-    """The newest removal, the newest fetch that was loaded and the newest load, behind any number passed over. A load
-    that was canceled under way has changed offers, so it was not passed over.
+    """The newest removal, the newest loaded fetch and the newest load are kept, with any number of superseded tasks
+    after them. A load that was canceled during its run has changed offers, so it counts as the newest.
     """
     await insert(database, 1, kind=DELETE, feed_version=2)
     await insert(database, 2, kind=DELETE, feed_version=5, status=task_pb2.TASK_STATUS_FAILED)
@@ -151,7 +151,7 @@ async def test_a_step_that_dies_is_done_again(database: Database, monkeypatch: p
     for number in range(1, 8):
         await insert(database, number)
     monkeypatch.setattr(cleaning, "_ROWS", 2)
-    for _ in range(3):  # each step without what the one before handed on
+    for _ in range(3):  # each step without the cursor of the previous one
         await remove_old_tasks(database.transaction, AT, None, kept=2)
     await partial(processor_clean_up(history_tasks=2).run)(database, AT)
     assert await kept(database) == [6, 7]

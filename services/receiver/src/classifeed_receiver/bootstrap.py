@@ -29,7 +29,7 @@ SERVICE = "receiver"
 
 
 def build(settings: ReceiverSettings) -> ServiceRunner:
-    """Return the receiver, nothing of it opened yet."""
+    """Return the receiver; no connection is open yet."""
     database = database_of(settings)
     clock = SystemClock()
     signal = CommitSignal()
@@ -52,7 +52,7 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
 
     abandoned = Watch(
         partial(find_abandoned, database),
-        what="groups that read queues",
+        what="documents in abandoned epochs",
         period_s=settings.abandoned_interval_s,
     )
 

@@ -11,7 +11,7 @@ _DAY_S = 24 * 60 * 60
 
 
 class ReceiverSettings(ServiceSettings):
-    """What the receiver needs to know, from variables CLASSIFEED_RECEIVER_*."""
+    """Settings of the receiver, from variables CLASSIFEED_RECEIVER_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_RECEIVER_", frozen=True)
 

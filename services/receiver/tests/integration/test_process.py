@@ -1,4 +1,4 @@
-"""The receiver as its own process: migrate, serve, drain, die."""
+"""The receiver as a separate process: migrate, serve, drain, kill."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def wait_serving(channel: grpc.aio.Channel) -> None:
 
 async def test_serves_and_drains(environment: dict[str, str], start: Callable[..., Process], build: Build) -> None:
     migrate(environment)
-    migrate(environment)  # twice does no harm
+    migrate(environment)  # idempotent
     process = start()
     addresses = await process.addresses()
     async with grpc.aio.insecure_channel(addresses["grpc"]) as channel:
@@ -101,7 +101,7 @@ async def test_serves_and_drains(environment: dict[str, str], start: Callable[..
         await receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=[build.upsert("a")]))
         with urllib.request.urlopen(f"http://{addresses['http']}/backlog", timeout=60) as response:
             assert json.load(response)["total"] == 0
-        # A reader waits for elements while the process is stopped: it gets its response.
+        # A reader that waits for elements gets its response when the process stops.
         cursors = [queue_pb.QueueCursor(queue=queue_pb.INDEX_QUEUE_EMERGENCY, shard=1)]
         reading = IndexQueueServiceStub(channel).ReadElements(
             queue_pb.ReadElementsRequest(client="offers", cursors=cursors, max_wait_ms=2000)

@@ -1,6 +1,8 @@
 """The index and its searches.
 
-Each replica makes an index of its own from the registry, then reads every partition of the index topics into it and
-keeps beside it how far it has come. It promises that a document which was searchable stays so over a crash, that an
-older one never covers a newer one, and that an index which is not whole, or differs from the registry, is made again.
+Each replica builds its own index from the registry, then applies every partition of the index topics to it. It stores
+the index's position in the topics next to the index. It promises:
+- A searchable document stays searchable after a crash.
+- An older document never replaces a newer one.
+- An index that is incomplete, or differs from the registry, is rebuilt.
 """

@@ -30,7 +30,7 @@ SERVICE = "searcher"
 
 
 def build(settings: SearcherSettings) -> ServiceRunner:
-    """Return the searcher, ready to run; takes its folders, and so fails when another process has them."""
+    """Return the searcher, ready to run. It locks its folders, so it fails if another process has them."""
     channel = channel_to("receiver", settings.receiver_address, settings)
     cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
@@ -73,7 +73,7 @@ def build(settings: SearcherSettings) -> ServiceRunner:
         for keeper in keepers:
             keeper.close()
 
-    # Neither Kafka nor the receiver is named as needed: an index that is whole is searched while they are away.
+    # Readiness does not depend on Kafka or the receiver: a complete index is searched while they are unavailable.
     return ServiceRunner(
         settings,
         SERVICE,

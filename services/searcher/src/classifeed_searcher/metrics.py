@@ -68,6 +68,6 @@ DIFFERING: Final = METRICS.gauge(
 )
 SEARCH_PROCESSES_LOST: Final = METRICS.counter(
     "classifeed_searcher_search_processes_lost_total",
-    "Processes for searches that ended by themselves, or were ended because a search took too long.",
+    "Search processes that ended unexpectedly, or were killed because a search took too long.",
     unit="processes",
 )

@@ -11,7 +11,7 @@ from classifeed_common.settings import TARGET, ServiceSettings
 
 
 class SearcherSettings(ServiceSettings):
-    """What the searcher needs to know, from variables CLASSIFEED_SEARCHER_*."""
+    """Settings of the searcher, from variables CLASSIFEED_SEARCHER_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_SEARCHER_", frozen=True)
 
@@ -23,7 +23,8 @@ class SearcherSettings(ServiceSettings):
     gather_s: float = Field(
         default=0.5,
         ge=0,
-        description="Longest pause after a commit of the index, in which documents of the next one gather, in seconds.",
+        description="Maximum linger after a commit of the index, in which documents of the next commit accumulate, in "
+        "seconds.",
     )
     at_least_wait_s: float = Field(
         default=2.0, gt=0, description="How long a search waits for the index to reach `at_least`, in seconds."
@@ -32,12 +33,14 @@ class SearcherSettings(ServiceSettings):
         default=1,
         ge=0,
         le=64,
-        description="Processes that search beside the service's own, so that several cores are used; about 80 MB each.",
+        description="Number of search processes in addition to the service process, to use several cores; about 80 MB "
+        "each.",
     )
     search_memory_mb: int = Field(
         default=512,
         ge=256,
-        description="What each of them may take beside the index files, in MB; a search that needs more is refused.",
+        description="Memory limit of each search process in addition to the index files, in MB; a search that needs "
+        "more is refused.",
     )
     digest_interval_s: float = Field(
         default=600.0, gt=0, description="How often the whole index is compared with the registry, in seconds."
@@ -50,5 +53,5 @@ class SearcherSettings(ServiceSettings):
 
     @property
     def client_list(self) -> list[str]:
-        """The clients, each once."""
+        """The clients, without duplicates."""
         return list(dict.fromkeys(client.strip() for client in self.clients.split(",") if client.strip()))

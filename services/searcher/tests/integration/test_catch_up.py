@@ -1,4 +1,4 @@
-"""A searcher that was stopped is not searched before it has what changed meanwhile; a later lag changes nothing."""
+"""A searcher that was stopped is not searched before it has applied the changes since; later lag changes nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOCUMENTS, CHANGED = 60, 20
 
 
 def taken_in(searcher: Any) -> int:
-    """Return how many records of the topic it has taken in."""
+    """Return the number of records of the topic that it has applied."""
     return sum(position.next for position in searcher.live.generation.state.positions.values())
 
 
@@ -40,12 +40,12 @@ async def test_stopped_searcher_is_searched_once_it_has_what_it_missed(
     await deliver()
     searcher = open_searcher()
     searcher.start()
-    # They may be there by a scan of the registry, before those of the topic are taken in.
+    # They may come from a scan of the registry, before the records of the topic are applied.
     await searcher.until(lambda: searcher.is_whole and taken_in(searcher) == DOCUMENTS)
     await searcher.stop()
     await change(2)
 
-    # The naive way, an index that is whole is searched: nothing says that a third of it is old.
+    # The naive way searches every complete index: nothing reports that a third of it is old.
     disk.is_away = True
     with monkeypatch.context() as naive:
         naive.setattr(CatchUp, "behind", 0)
@@ -55,7 +55,7 @@ async def test_stopped_searcher_is_searched_once_it_has_what_it_missed(
         assert set(searcher.versions().values()) == {1}
         await searcher.stop()
 
-    # It says what it lacks, waits for no more than that, and may be stopped meanwhile.
+    # It reports what is missing, waits only for that, and may be stopped meanwhile.
     searcher = open_searcher()
     searcher.start()
     await searcher.until(lambda: searcher.live.catch_up is not None)
@@ -89,7 +89,7 @@ async def test_stopped_searcher_is_searched_once_it_has_what_it_missed(
     await searcher.live.check()
     await searcher.stop()
 
-    # Old results, and that named, are better than none where it does not advance.
+    # If it does not advance, old results with a report are better than none.
     searcher = open_searcher()
     searcher.keeper._standstill_s = 0.5
     searcher.start()
@@ -102,7 +102,7 @@ async def test_stopped_searcher_is_searched_once_it_has_what_it_missed(
     await searcher.until(lambda: not searcher.keeper.blocked())
     await searcher.stop()
 
-    # The topic loses what comes next while the searcher is about to read it.
+    # The topic loses the next records while the searcher is about to read them.
     await change(5)
     searcher = open_searcher()
     ends_for = searcher.topic.ends_for

@@ -1,4 +1,4 @@
-"""An upgrade while the system runs: documents in the form of fields are in registry, queue and topic at once."""
+"""A rolling upgrade: documents in the form of fields are in registry, queue and topic at the same time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def fresh_searcher(
 
 
 def in_fields(document: RawDocument, client: str) -> RawDocument:
-    """Return a document in the form from before bodies."""
+    """Return a document in the old form, without a body."""
     old = RawDocument()
     old.CopyFrom(document)
     old.fields.extend(BodyCodec(make_schema(client)).fields_of(document.body))
@@ -45,7 +45,7 @@ def in_fields(document: RawDocument, client: str) -> RawDocument:
 
 
 def read_topic(kafka: EmbeddedKafka, topic: str) -> Iterator[IndexDocument]:
-    """Return what a topic holds now."""
+    """Return the current records of a topic."""
     reader = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "old-forms", "enable.auto.commit": False})
     try:
         for number in reader.list_topics(topic, timeout=20).topics[topic].partitions:
@@ -58,7 +58,7 @@ def read_topic(kafka: EmbeddedKafka, topic: str) -> Iterator[IndexDocument]:
 
 
 def hits_of(searcher: Searcher, client: str) -> dict[str, tuple[int, str]]:
-    """Return version and body of each document that can be found, whichever form it was kept in."""
+    """Return version and body of each searchable document, stored in either form."""
     generation = searcher.live.generation
     assert generation is not None
     index = generation.index
@@ -108,7 +108,7 @@ async def test_documents_in_fields_are_read_from_registry_queue_and_topic(
     assert {each.pk for each in in_topic} == {f"topic{n}" for n in range(OF_EACH)}
     assert all(each.fields and not each.body and each.client == client for each in in_topic)
 
-    # From here on there are processes of today only, and clients of both.
+    # From here on there are only new processes, and clients of both forms.
     await push(*[build.upsert(f"new{n}", title=f"шкаф {n}") for n in range(OF_EACH)], is_old=False)
     for place in ("registry", "topic", "queue"):
         await push(build.upsert(f"{place}1", 2, title="кресло"), is_old=False)

@@ -1,4 +1,4 @@
-"""An index is made from the registry where it is lost or cannot be brought up to date, beside writes, and is whole."""
+"""A lost or outdated index is rebuilt from the registry during writes, and is complete."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OpenSearcher = Callable[..., Any]
 async def test_new_index_holds_what_the_topic_has_forgotten(
     upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, forget_topic: Any, begins: str
 ) -> None:
-    """The topic is a window of a week: whoever begins at its start lacks all that has not changed since."""
+    """The topic is a window of a week: a reader of it lacks all documents that have not changed since."""
     await upstream.put_schema()
     await upstream.push(*[build.upsert(f"k{n}") for n in range(300)])
     await deliver()
@@ -91,7 +91,7 @@ async def test_lost_index_is_made_again_by_itself_and_not_shown_before(
     before.start(verifies=True)
     await before.settled()
     await before.stop()
-    # What was changed and delivered while the replica was away.
+    # Changes that were delivered while the replica was stopped.
     await upstream.push(*[build.upsert(f"k{n}", 2) for n in range(0, 2000, 3)], build.delete("k1", 2))
     await upstream.delivered()
     folder = before.generations.folder
@@ -101,7 +101,7 @@ async def test_lost_index_is_made_again_by_itself_and_not_shown_before(
             shutil.rmtree(folder)
         case "state":
             state.write_text("{")
-        case "words":  # an index that the release before made, which cut texts into other words
+        case "words":  # an index of the previous release, with another text analysis
             state.write_text(state.read_text().replace('"analysis": 2, ', ""))
             assert "analysis" not in state.read_text()
         case "retention":
@@ -186,7 +186,7 @@ async def test_crash_in_a_rebuild_begins_it_anew(
     again.start()
     await again.until(lambda: again.is_whole)
     assert again.versions() == await upstream.live_versions()
-    # What a crash left goes behind the swap.
+    # Files that a crash has left are removed after the switch.
     await again.until(lambda: len([entry for entry in again.generations.folder.iterdir() if entry.is_dir()]) == 1)
 
 
@@ -209,7 +209,7 @@ async def test_rebuild_that_fails_begins_anew_and_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch,
     fault: str,
 ) -> None:
-    """The role goes on: else its process ends, starts again, and fails again."""
+    """The role continues; otherwise its process would end, restart, and fail again."""
     monkeypatch.setattr(index_keeper, "_WRITE_AGAIN_S", 1.0)
     await upstream.put_schema()
     await upstream.push(*[build.upsert(f"k{n}") for n in range(500)])
@@ -298,7 +298,7 @@ async def test_client_without_a_schema_is_waited_for(
     await upstream.put_schema()
     await deliver()
     await searcher.until(lambda: searcher.live.has_schema)
-    await searcher.live.check()  # it was ready, and nothing that could be found is lost
+    await searcher.live.check()  # it was ready, and no searchable document is lost
     assert (await searcher.keeper.backlog()).popitem()[1] == SHARDS
     is_scanned.set()
     await upstream.push(build.upsert("a"))
@@ -308,7 +308,7 @@ async def test_client_without_a_schema_is_waited_for(
 async def test_documents_that_cannot_be_decoded_are_left_out_counted_and_named(
     upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher
 ) -> None:
-    """One of them ended the searcher in every rebuild, for all clients."""
+    """Without handling, one of them would end the searcher in every rebuild, for all clients."""
     await upstream.put_schema()
     await upstream.push(*[build.upsert(f"k{n}") for n in range(300)])
     await deliver()
@@ -338,7 +338,7 @@ async def test_documents_that_cannot_be_decoded_are_left_out_counted_and_named(
 
 
 class LateNotes(BuildIndex):
-    """The naive way: the ends are noted once the scan is through."""
+    """The naive way: the ends are read after the scan."""
 
     async def __call__(self, schema: schema_pb2.Schema, rebuild: Rebuild) -> Built:
         generation = self._generations.create(schema)
@@ -358,7 +358,7 @@ class LateNotes(BuildIndex):
 async def test_scan_beside_writes_loses_nothing(
     upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, notes: str, monkeypatch: Any
 ) -> None:
-    """New, changed and removed documents all through the scan: 2,000 a second in a campaign."""
+    """New, changed and removed documents throughout the scan: 2,000 a second in a campaign."""
     documents, rate = (20_000, 2_000) if IS_LONG else (2_000, 400)
     await upstream.put_schema()
     await upstream.push(*[build.upsert(f"k{n}") for n in range(documents)])
@@ -373,7 +373,7 @@ async def test_scan_beside_writes_loses_nothing(
 
     async def scan_slowly(self: ReceiverClient, shard: int, *position: Any) -> Any:
         page = await scan_page(self, shard, *position)
-        await asyncio.sleep(0.05)  # 64 shards take three seconds at least, so that thousands of writes fall into them
+        await asyncio.sleep(0.05)  # 64 shards take at least three seconds, so that thousands of writes happen meanwhile
         return page
 
     monkeypatch.setattr(ReceiverClient, "scan_page", scan_slowly)
@@ -410,7 +410,7 @@ async def test_scan_beside_writes_loses_nothing(
         assert searcher.versions() == await upstream.live_versions()
         assert searcher.live.equal == SHARDS
     else:
-        # Digests find it, and the index is made again; meanwhile it is searched as it is.
+        # Digests find it, and the index is rebuilt; meanwhile it is searched as it is.
         await searcher.until(lambda: bool(searcher.live.differing))
 
 
@@ -438,7 +438,7 @@ async def test_searcher_waits_for_a_receiver_that_is_away(
 
 
 async def _led(cluster: Cluster, topic: str) -> None:
-    """Wait for the leaders of all partitions: whoever knows none takes Kafka for away."""
+    """Wait for the leaders of all partitions: a client without leaders considers Kafka unavailable."""
     async with asyncio.timeout(120):
         while True:
             with suppress(Unavailable):

@@ -1,4 +1,4 @@
-"""Processes that search beside the service: what they see, and what is lost with them."""
+"""Search processes: what they see, and what is lost with them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MEMORY_MB = 256
 
 
 class Index:
-    """A client's index that takes documents in."""
+    """A client's index to which documents are added."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -59,7 +59,7 @@ class Index:
         self.live.generation = IndexGeneration.create(self._folder / name, schema)
 
     def replace(self, *pks: str) -> IndexGeneration:
-        """Have another generation, with other documents, take the place of the current one; return that, closed."""
+        """Replace the current generation by one with other documents; return the former one, closed."""
         former = self.generation
         self.begin("second")
         self.put(*pks)
@@ -134,7 +134,7 @@ async def test_first_search_starts_a_process_and_does_not_wait_for_it(index: Ind
 async def test_processes_are_not_kept_in_the_name_of_the_first_search(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else each loss is logged with the request id, and traced in the call, of a search that is long over."""
+    """Otherwise each loss would be logged and traced with the context of a search that is long over."""
     inherited: list[dict[str, Any]] = []
 
     class Noting(SearchProcess):
@@ -175,7 +175,7 @@ async def test_another_generation_takes_the_place_of_the_former_one(start: Start
 async def test_replaced_files_are_let_go_although_nobody_searches(
     start: Start, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the disk keeps what every process has open, up to a whole index each."""
+    """Otherwise the disk keeps all files that processes have open, up to a whole index for each."""
     monkeypatch.setattr(module, "_WATCH_S", 0.02)
     searches = start(DEADLINE_S)
     pid = await pid_of(searches)
@@ -190,7 +190,7 @@ async def test_short_searches_are_made_here_while_they_come_one_by_one(start: St
     process = searches._processes[0]
 
     async def given(*counts: int, page_size: int = 20) -> int:
-        """Return how many searches the process gets: so many at once, one group after the other."""
+        """Return the number of searches that the process gets, for groups of concurrent searches."""
         before = process._number
         request = SearchRequest(client="offers", query="диван", page_size=page_size)
         for count in counts:
@@ -217,7 +217,7 @@ async def test_search_in_a_process_that_is_killed_gets_its_response(start: Start
 
 @pytest.mark.usefixtures("no_searches_here")
 async def test_search_goes_to_no_process_that_has_just_ended(start: Start, index: Index) -> None:
-    """Nothing would come back from it, and nobody would say so any more."""
+    """It would never respond, and nothing would report it."""
     searches = start(DEADLINE_S)
     await pid_of(searches)
     searches._processes[0].connection_lost(None)
@@ -234,7 +234,7 @@ def refuse_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_where_no_process_starts_searches_are_made_here_and_status_names_it(
     start: Start, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At once, also after there was one."""
+    """At once, even if there was a process before."""
     searches = start(DEADLINE_S)
     pid = await pid_of(searches)
     with monkeypatch.context() as refusing:
@@ -293,7 +293,7 @@ async def test_a_search_process_that_does_not_respond_is_named_until_its_search_
 async def test_status_names_stopped_processes_that_have_nothing_to_do_whatever_the_roles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The index writer and the search processes wait for work for most of their life."""
+    """The index writer and the search processes are idle most of the time."""
     searches: list[SearchProcesses] = []
     generations: list[Generations] = []
 
@@ -364,7 +364,7 @@ async def test_status_names_processes_that_do_not_start_whatever_the_roles(
 
 @pytest.mark.usefixtures("no_searches_here")
 async def test_search_that_takes_too_much_memory_is_refused(start: Start, index: Index) -> None:
-    """Its process has a limit: where the container has one only, the whole service ends with it."""
+    """Its process has a memory limit; if only the container had one, the whole service would end."""
     for number in range(10):
         index.put(f"b{number}", text="x" * 32_000_000)
     searches = start(DEADLINE_S)
@@ -377,7 +377,7 @@ async def test_search_that_takes_too_much_memory_is_refused(start: Start, index:
 
 @pytest.mark.usefixtures("no_searches_here")
 async def test_search_that_fails_on_its_way_is_not_made_here(start: Start, index: Index) -> None:
-    """It may have had too little memory, in whatever way that shows."""
+    """It may have run out of memory, which can show in many ways."""
     searches = start(DEADLINE_S)
     pid = await pid_of(searches)
     process = searches._processes[0]
@@ -446,7 +446,7 @@ def test_process_ends_with_its_service_whatever_it_searches(tmp_path: Path) -> N
 async def test_search_that_ends_every_process_ends_no_service(
     start: Start, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing hangs on a process that stands still, and no third one is tried."""
+    """No search hangs on a process that hangs, and no third process is tried."""
     stopped: list[int] = []
 
     class Stopping(SearchProcess):

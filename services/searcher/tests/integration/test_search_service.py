@@ -1,4 +1,4 @@
-"""Search over real gRPC: conditions that stay conditions, faults with their place, pages, the wait for a position."""
+"""Search over real gRPC: conditions, faults with their positions, pages, the wait for a position."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_conditions_narrow_and_cannot_be_left_by_a_bracket(search: SearchS
 
 
 class CountingExecutor(ThreadPoolExecutor):
-    """Counts what it is given."""
+    """Search function that counts its calls."""
 
     handed_over = 0
 

@@ -1,4 +1,4 @@
-"""From the topic into the index: through repetitions, crashes, zombies and poison, on real Kafka."""
+"""From the topic into the index, with repetitions, crashes, zombies and poison, on real Kafka."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def feeder(kafka: EmbeddedKafka) -> AsyncIterator[Feeder]:
 
 
 class Replica:
-    """A searcher's sink over a folder; stop it and start another one over the same folder."""
+    """A searcher's sink over a folder; it can be stopped and restarted over the same folder."""
 
     def __init__(self, kafka: EmbeddedKafka, folder: Path, client: str, producer: KafkaProducer) -> None:
         if folder.exists():
@@ -189,7 +189,7 @@ async def test_crash_between_index_and_state(
     monkeypatch: pytest.MonkeyPatch,
     order: str,
 ) -> None:
-    """The index first: a crash repeats. The naive order, the state first, loses what the crash took."""
+    """The index is committed first, so a crash causes a repetition. The naive order, state first, loses documents."""
     replica = await start_replica()
     await feeder.send(feeder.document("a", 1, 1))
     await replica.until(lambda: replica.versions("a") == [1])
@@ -231,7 +231,7 @@ async def test_crash_between_index_and_state(
 async def test_crash_before_the_index_is_committed_loses_nothing(
     feeder: Feeder, start_replica: Callable[[], Awaitable[Replica]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing may say by then that the documents were taken in: they are read again."""
+    """The state must not say yet that the documents were applied: they are read again."""
     replica = await start_replica()
     await feeder.send(feeder.document("a", 1, 1))
     await replica.until(lambda: replica.versions("a") == [1])
@@ -256,7 +256,7 @@ async def test_crash_before_the_index_is_committed_loses_nothing(
 async def test_killed_writer_process_loses_nothing(
     feeder: Feeder, start_replica: Callable[[], Awaitable[Replica]]
 ) -> None:
-    """Neither what it was given last, nor what it was about to commit."""
+    """Neither its last documents, nor those that it was about to commit."""
     replica = await start_replica()
     count = 3_000
     killed: set[int] = set()

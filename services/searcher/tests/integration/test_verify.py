@@ -1,4 +1,4 @@
-"""An index that differs from the registry is found by digests and made again; what that does not mend is named."""
+"""Digests find an index that differs from the registry; it is rebuilt, and a remaining difference is reported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REGISTRY = ("documents", "shards", "elements", "failures", "progress")
 
 @pytest.fixture
 async def searcher(upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher) -> Any:
-    """Open a searcher that holds 300 documents and equals the registry."""
+    """Open a searcher with 300 documents, equal to the registry."""
     await upstream.put_schema()
     await upstream.push(*[build.upsert(f"k{n}") for n in range(300)])
     await deliver()
@@ -43,7 +43,7 @@ async def searcher(upstream: Any, build: Any, deliver: Deliver, open_searcher: O
 
 
 def damage(searcher: Any, *documents: RawDocument, removed: str = "") -> None:
-    """Change the index under the searcher's feet."""
+    """Change the index behind the searcher's back."""
     index = searcher.live.generation.index
     changes = [
         IndexDocument(pk=each.pk, version=each.version, action=each.action, timestamp=each.timestamp, body=each.body)
@@ -92,7 +92,7 @@ async def test_difference_is_named_and_the_index_made_again(
 async def test_restored_receiver_leaves_no_documents_that_it_does_not_know(
     upstream: Any, build: Any, searcher: Any, restored: str
 ) -> None:
-    """What was pushed since the backup is in the index; offers pushes it again in its own time (see there)."""
+    """The index has the documents pushed since the backup; the service offers pushes them again (see its tests)."""
     backup = TableBackup(upstream.database, *REGISTRY)
     await backup.take()
     await upstream.push(*[build.upsert(f"k{n}", 2) for n in range(0, 300, 2)], build.upsert("new"))
@@ -110,7 +110,7 @@ async def test_restored_receiver_leaves_no_documents_that_it_does_not_know(
 async def test_a_damaged_row_of_the_registry_is_no_difference_once_a_rebuild_has_left_it_out(
     upstream: Any, build: Any, searcher: Any
 ) -> None:
-    """The whole way: one damaged row ended every rebuild, and with it the service for all clients."""
+    """End to end: one damaged row must not end every rebuild, and with it the service for all clients."""
     first = searcher.live.generation
     damage(searcher, removed="k8")
     await upstream.execute("UPDATE documents SET document = set_byte(document, 0, 255) WHERE pk = 'k7'")
@@ -156,7 +156,7 @@ async def test_what_no_rebuild_mends_is_named_and_not_tried_for_ever(
 async def test_documents_that_the_index_cannot_take_are_no_difference(
     upstream: Any, build: Any, searcher: Any, producer: KafkaProducer
 ) -> None:
-    """A document that goes to the dead letters; the index keeps the older version."""
+    """A document goes to the dead letters, and the index keeps the older version."""
     first = searcher.live.generation
     shard = shard_of(hash_of("k7"))
     await upstream.stop_indexer()
@@ -180,7 +180,7 @@ async def test_documents_that_the_index_cannot_take_are_no_difference(
 
 
 async def test_shard_on_the_move_is_compared_later(upstream: Any, build: Any, searcher: Any) -> None:
-    """The indexer stands still: the registry is ahead, which is no difference; and nothing is settled."""
+    """The indexer is stopped: the registry is ahead, which is not a difference, but the backlog is not empty."""
     first = searcher.live.generation
     await upstream.stop_indexer()
     await upstream.push(*[build.upsert(f"k{n}", 2) for n in range(300)])
@@ -193,7 +193,7 @@ async def test_shard_on_the_move_is_compared_later(upstream: Any, build: Any, se
 
 
 async def test_registry_adds_up_only_so_many_documents_in_a_call(searcher: Any) -> None:
-    """A call that adds up all documents of a large registry would exceed its time, and nothing would be compared."""
+    """A call that sums up all documents of a large registry would exceed its timeout, and nothing would be compared."""
     calls: list[int] = []
 
     class Counted(ReceiverClient):

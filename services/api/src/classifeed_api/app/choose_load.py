@@ -1,4 +1,4 @@
-"""Which load an offer is explained by."""
+"""Chooses the load that explains an offer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_REMOVED, Offer
 from classifeed_api.domain.unknown import UNKNOWN, Unknown
 from classifeed_api.explain.facts import Look
 
-# A file is read for each look, so older loads are not looked through without end.
+# The processor reads a whole file for each look, so only a few older loads are searched.
 _OLDER_LOOKS: Final = 3
 _PASSED_OVER: Final = frozenset({TASK_STATUS_SUPERSEDED, TASK_STATUS_CANCELED})
 
@@ -26,7 +26,7 @@ FindTask = Callable[[int], Awaitable[Task | None]]
 
 
 class Choice(NamedTuple):
-    """The load to explain, and what was found beside it; the fields are those of the facts."""
+    """The load to explain and the loads found on the way; the fields have the names of those of `Facts`."""
 
     load: Look | Unknown | None
     newer: Task | None = None
@@ -35,18 +35,18 @@ class Choice(NamedTuple):
 
 
 def counting(tasks: Sequence[Task]) -> list[Task]:
-    """Return the tasks that say something of offers: all but those that gave way or were stopped."""
+    """Return the tasks that say something about offers: all but superseded and canceled ones."""
     return [task for task in tasks if task.status not in _PASSED_OVER]
 
 
 async def find_canceled(newest: Task | None, offer: Offer | Unknown | None, find: FindTask) -> Task | None:
-    """Return the canceled load that changed the offer last; None where it was another one, or that is unknown.
+    """Return the canceled load that changed the offer last; None if another load did, or if that is unknown.
 
-    A canceled load says nothing of the offers that it did not come to, so it is explained for those alone.
+    A canceled load says nothing about the offers that it did not reach, so it explains only those that it changed.
 
     Args:
-        newest: the first of `counting`; None when there is none.
-        offer: the offer as its owner keeps it.
+        newest: first task of `counting`; None if there is none.
+        offer: the offer as the offers service keeps it.
         find: finds a task by its number.
     """
     if not isinstance(offer, Offer) or offer.last_task_id <= (0 if newest is None else newest.task_id):
@@ -58,12 +58,12 @@ async def find_canceled(newest: Task | None, offer: Offer | Unknown | None, find
 async def choose_load(
     tasks: Sequence[Task], newest: Look, offer: Offer | Unknown | None, *, look: LookAt, find: FindTask
 ) -> Choice:
-    """Return the newest load that has the offer, or the one that removed it, or else the newest.
+    """Return the newest load that has the offer, or the load that removed it; otherwise the newest load.
 
     Args:
-        tasks: of `counting`, the newest first.
+        tasks: result of `counting`, newest first.
         newest: the look at the first of them.
-        offer: the offer as its owner keeps it.
+        offer: the offer as the offers service keeps it.
         look: looks at a task; may take long.
         find: finds a task by its number.
     """
@@ -81,7 +81,7 @@ async def choose_load(
             return Choice(load, None if is_newest else newest.task, before, (number,))
     candidates = older[:_OLDER_LOOKS]
     if isinstance(offer, Offer) and all(task.task_id != offer.last_task_id for task in candidates):
-        # Patches change little and are many: the load that last had the offer lies far behind.
+        # Patches are many and change little, so the load that last had the offer may be much older.
         candidates += [task for task in older if task.task_id == offer.last_task_id]
     having, lacking = await _first_with_it(candidates, look, limit=len(candidates))
     if having is not None:
@@ -92,7 +92,7 @@ async def choose_load(
 async def _first_with_it(
     tasks: Sequence[Task], look: LookAt, limit: int = _OLDER_LOOKS
 ) -> tuple[Look | None, list[int]]:
-    """Return the first of the tasks whose file has the offer, and the numbers of those before it that do not."""
+    """Return the first task whose file has the offer, and the numbers of the tasks before it whose files do not."""
     lacking: list[int] = []
     for task in tasks[:limit]:
         seen = await look(task)
@@ -107,10 +107,10 @@ async def _first_with_it(
 def _lacks(newest: Look, *, is_removed: bool) -> bool:
     if newest.has_offer is not None:
         return not newest.has_offer
-    # The file took too long to be read. Had it the offer, the load would have brought it back or found fault with it.
+    # The file took too long to be read. If it had the offer, the load would have restored it or listed an issue.
     return is_removed and newest.task.status == TASK_STATUS_SUCCEEDED and newest.issues is not UNKNOWN
 
 
 def _remover_of(offer: Offer | Unknown | None) -> int:
-    """Return the number of the task that removed the offer, 0 when none did."""
+    """Return the number of the task that removed the offer; 0 if none did."""
     return offer.last_task_id if isinstance(offer, Offer) and offer.status == OFFER_STATUS_REMOVED else 0

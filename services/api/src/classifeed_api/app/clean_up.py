@@ -1,4 +1,4 @@
-"""What the api keeps of uploads and removed feeds, and for how long (ADR 0036)."""
+"""The clean-up of uploads and removed feeds, with their retention (ADR 0036)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from classifeed_common.db import Tx
 from classifeed_jobs import Begin, CleanUp, Cursor, Slice, until_nothing_is_left
 
 CLEAN_UP: Final = "api.clean-up"
-# An upload that is not stored after a day is of a process that died.
+# If an upload is not stored after a day, its process died.
 _UNSTORED: Final = timedelta(days=1)
 _ROWS: Final = 200
 
@@ -24,17 +24,17 @@ class Tasks(Protocol):
     """The processor, as the clean-up needs it."""
 
     async def find_tasks(self, names: Collection[str]) -> set[str]:
-        """Return those of the tasks that there are."""
+        """Return the names of the tasks that exist."""
 
 
 def api_clean_up(tasks: Tasks, refs: BlobRefs, *, history_uploads: int, removed_days: int) -> CleanUp:
     """Return the clean-up.
 
     Args:
-        tasks: says which tasks there are.
+        tasks: finds which tasks exist.
         refs: references of uploads to their files.
-        history_uploads: how many uploads of each namespace stay though their tasks are gone.
-        removed_days: how long removed feeds are kept; longer than the receiver keeps its tombstones.
+        history_uploads: number of uploads per namespace that are kept although their tasks are gone.
+        removed_days: days for which removed feeds are kept; longer than the receiver keeps its tombstones.
     """
     removed = timedelta(days=removed_days)
     return CleanUp(
@@ -51,7 +51,7 @@ def api_clean_up(tasks: Tasks, refs: BlobRefs, *, history_uploads: int, removed_
 async def remove_old_uploads(
     begin: Begin, _at: datetime, cursor: Cursor | None, *, tasks: Tasks, refs: BlobRefs, kept: int, limit: int = _ROWS
 ) -> Slice:
-    """Remove those of the next uploads whose tasks are gone, each with its reference to the file.
+    """Remove the uploads of the next slice whose tasks are gone, each with its reference to the file.
 
     Raises:
         grpc.aio.AioRpcError: the processor does not respond; nothing of the slice is removed.

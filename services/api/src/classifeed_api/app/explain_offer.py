@@ -1,4 +1,4 @@
-"""Explains one offer: calls every service that knows something of it, and describes its timeline."""
+"""Explains one offer: calls each service that knows something about it, and describes its timeline."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from classifeed_domain.offer_names import OfferName
 _log = structlog.get_logger(__name__)
 Row = TypeVar("Row")
 _DEFAULT_S: Final = 10.0
-# Shares of the time that is left. Reading the newest file may take the most of it; something stays for the others.
+# Shares of the remaining time. Reading the newest file may take most of it; the rest is for the other calls.
 _NEWEST_SHARE: Final = 0.6
 _OLDER_SHARE: Final = 0.4
 _OTHER_SHARE: Final = 0.5
 
 
 class ExplainOffer:
-    """Calls the processor, the loader, the owner of the offers, the search, our own uploads and feeds.
+    """Asks the processor, the loader, the offers service, the searcher and the api's own tables about an offer.
 
-    Each has a share of the caller's time only; a service that does not respond leaves its stages UNKNOWN.
+    Each call gets only a share of the caller's time. If a service does not respond, its stages are UNKNOWN.
 
     Args:
-        database: of the uploads and the feeds.
-        processor: of the loads.
-        loader: of the fetches.
-        offers: the owner of the offers.
-        searcher: the search.
-        timeout_s: the longest wait for one response that needs no file to be read, in seconds.
-        clock: shows whether something takes long.
+        database: database of the uploads and feeds.
+        processor: client for loads.
+        loader: client for fetches.
+        offers: client for offers.
+        searcher: client for the search.
+        timeout_s: timeout of a call that reads no file, in seconds.
+        clock: clock that tells whether a stage takes long.
     """
 
     def __init__(
@@ -73,12 +73,12 @@ class ExplainOffer:
         self._clock = clock or SystemClock()
 
     async def __call__(self, name: OfferName) -> OfferExplanation:
-        """Return the explanation of an offer, also of one that nobody has seen.
+        """Return the explanation of an offer, even of one that no service knows.
 
-        What comes later in the timeline is called later, so that no stage seems behind one that waits for it.
+        Services are called in the order of the timeline, so that no stage seems to be behind a stage that waits for it.
 
         Raises:
-            Unavailable: no service that knows of offers responded.
+            Unavailable: no service that knows offers responded.
         """
         time_left = _TimeLeft()
         key = NamespaceKey(name.seller_id, name.namespace)
@@ -127,7 +127,7 @@ class ExplainOffer:
         return await self._processor.look(task, name.external_id, timeout_s=self._timeout_s, reading_s=reading_s)
 
     async def _find_link(self, key: NamespaceKey, wait_s: float) -> Link | Unknown | None:
-        """Return the feed of the namespace with how fetching it goes; None when it has none."""
+        """Return the feed of the namespace with the loader's state of it; None if there is no feed."""
         feed = await self._read("feed", lambda tx: feeds.get(tx, key), wait_s)
         if feed is UNKNOWN:
             return UNKNOWN
@@ -139,7 +139,7 @@ class ExplainOffer:
         return Link(state, is_paused=feed.status == FEED_STATUS_PAUSED)
 
     async def _find_source(self, load: Look | Unknown | None, time_left: _TimeLeft) -> Source:
-        """Return the upload or the fetch that the file of a load came by."""
+        """Return the upload or the fetch that brought the file of a load."""
         if load is None or load is UNKNOWN:
             return None
         wait_s = min(self._timeout_s, time_left.share(_OTHER_SHARE))
@@ -152,7 +152,7 @@ class ExplainOffer:
         return await self._read("upload", lambda tx: uploads.get(tx, upload_id), wait_s)
 
     async def _read(self, what: str, read: Callable[[Tx], Awaitable[Row]], wait_s: float) -> Row | Unknown:
-        """Return what is read of our own database, UNKNOWN while that has a fault that passes."""
+        """Return the result of a read of the api's database; UNKNOWN if it fails with a transient fault."""
         try:
             async with self._database.transaction(timeout_s=wait_s) as tx:
                 return await read(tx)
@@ -164,12 +164,12 @@ class ExplainOffer:
 
 
 class _TimeLeft:
-    """The time that the caller still waits."""
+    """The rest of the caller's deadline."""
 
     def __init__(self) -> None:
         left_s = remaining_s()
         self._ends_at = time.monotonic() + (_DEFAULT_S if left_s is None else left_s)
 
     def share(self, part: float) -> float:
-        """Return a part of what is left, in seconds."""
+        """Return a share of the remaining time, in seconds."""
         return max(0.0, self._ends_at - time.monotonic()) * part

@@ -1,1 +1,1 @@
-"""Other services, as this one sees them."""
+"""Clients of other services."""

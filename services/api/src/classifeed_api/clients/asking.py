@@ -1,4 +1,4 @@
-"""Calling another service for something that can be done without."""
+"""Calls another service for optional data."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Response = TypeVar("Response")
 
 
 async def ask(call: Awaitable[Response], what: str) -> Response | Unknown | None:
-    """Return the response of a call, None when there is no such thing, and UNKNOWN when there was no response.
+    """Return the response of a call; None if the object does not exist, UNKNOWN if there was no response.
 
     Args:
-        call: the call, with a deadline of its own.
-        what: what the call is for, for the log.
+        call: the call, with its deadline set.
+        what: purpose of the call, for the log.
     """
     try:
         return await call

@@ -1,4 +1,4 @@
-"""The loader's FeedSourceService."""
+"""Client of the loader's FeedSourceService."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from classifeed_common.errors import Unavailable
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.status import from_rpc_error
 
-# Half of what our caller still waits at most, so that there is time left to respond without the states.
+# At most half of the caller's remaining time, so that there is time left to respond without the states.
 _SHARE_FOR_STATES: Final = 0.5
 
 
 class LoaderClient:
-    """Sends the loader what to fetch, and reads how that goes.
+    """Sends feeds to the loader, and reads the state of their fetches.
 
     Args:
-        channel: to the loader.
-        states_timeout_s: the longest wait for states, in seconds.
+        channel: channel to the loader.
+        states_timeout_s: timeout of reads of states, in seconds.
 
     Attributes:
-        stub: for calls that are passed on as they are.
+        stub: stub for calls that are passed on unchanged.
     """
 
     def __init__(self, channel: grpc.aio.Channel, *, states_timeout_s: float) -> None:
@@ -43,10 +43,10 @@ class LoaderClient:
         self._states_timeout_s = states_timeout_s
 
     async def put_sources(self, sources: Sequence[SourceRecord]) -> Sequence[int]:
-        """Return the version known after the call for each source, in order; idempotent.
+        """Return for each source the version that the loader has after the call, in order; idempotent.
 
         Raises:
-            DomainError: as the loader responded.
+            DomainError: the error that the loader returned.
         """
         try:
             response = await self.stub.PutSources(PutSourcesRequest(sources=sources))
@@ -59,7 +59,7 @@ class LoaderClient:
 
         Raises:
             Unavailable: the loader cannot be reached.
-            grpc.aio.AioRpcError: as the loader responded otherwise.
+            grpc.aio.AioRpcError: another error that the loader returned.
         """
         try:
             return await self.stub.RunSource(RunSourceRequest(source=source, force=force, request_id=request_id))
@@ -74,19 +74,19 @@ class LoaderClient:
             raise
 
     async def list_sources(self, after: str) -> Sequence[str]:
-        """Return the resource names of the first namespaces behind one that it fetches or would, without removed ones.
+        """Return the resource names of the first namespaces after `after`, without removed sources.
 
         Raises:
-            grpc.aio.AioRpcError: as the loader responded, or did not within the time.
+            grpc.aio.AioRpcError: the loader returned an error, or did not respond in time.
         """
         request = ListSourcesRequest(after=after)
         return (await self.stub.ListSources(request, timeout=self._states_timeout_s)).names
 
     async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
-        """Return a state for each resource name, in order; one that is not known has feed_version 0.
+        """Return a state for each resource name, in order; feed_version is 0 for an unknown one.
 
         Raises:
-            grpc.aio.AioRpcError: as the loader responded, or did not within the time.
+            grpc.aio.AioRpcError: the loader returned an error, or did not respond in time.
         """
         left_s = remaining_s()
         timeout_s = self._states_timeout_s
@@ -96,7 +96,7 @@ class LoaderClient:
         return response.states
 
     async def find_state(self, name: str, *, timeout_s: float) -> FeedSourceState | Unknown:
-        """Return the state of a feed by its resource name; UNKNOWN when there is no response within the time."""
+        """Return the state of a feed by its resource name; UNKNOWN if there is no response in time."""
         request = GetSourceStatesRequest(names=[name])
         response = await ask(self.stub.GetSourceStates(request, timeout=timeout_s), "state of the feed")
         if response is None or response is UNKNOWN:
@@ -105,5 +105,5 @@ class LoaderClient:
         return state
 
     async def find_fetch(self, name: str, *, timeout_s: float) -> Fetch | Unknown | None:
-        """Return a fetch by its resource name; None when there is none, UNKNOWN when there is no response."""
+        """Return a fetch by its resource name; None if there is none, UNKNOWN if there is no response."""
         return await ask(self.stub.GetFetch(GetFetchRequest(name=name), timeout=timeout_s), "fetch")

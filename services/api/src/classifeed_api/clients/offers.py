@@ -1,4 +1,4 @@
-"""The OfferService of the owner of the offers."""
+"""Client of the OfferService."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class OffersClient:
     """Reads offers.
 
     Args:
-        channel: to the owner of the offers.
+        channel: channel to the offers service.
     """
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub = OfferServiceStub(channel)
 
     async def find(self, name: OfferName, *, timeout_s: float) -> Offer | Unknown | None:
-        """Return an offer, a removed one too; None when the namespace never had it."""
+        """Return an offer, even a removed one; None if the namespace never had it, UNKNOWN if there is no response."""
         return await ask(self._stub.GetOffer(GetOfferRequest(name=str(name)), timeout=timeout_s), "offer")

@@ -1,4 +1,4 @@
-"""The processor's TaskService."""
+"""Client of the processor's TaskService."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from classifeed_api.domain.uploads import Upload
 from classifeed_api.explain.facts import Look
 from classifeed_common.rpc.call import remaining_s
 
-# For what is read on the way of a call that goes on without it.
+# For optional data: the call continues without it.
 _SHORT_S: Final = 2.0
 _STANDINGS_S: Final = 1.0
 _SHARE: Final = 0.5
 _NEWEST: Final = 20
-# As many names as one call takes.
+# Maximum number of names per call.
 _NAMES: Final = 1000
 
 
 class ProcessorClient:
-    """Makes tasks at the processor, and reads what it knows of tasks, formats and offers in files.
+    """Creates tasks at the processor, and reads tasks, formats and offers in files.
 
     Attributes:
-        stub: for calls that are passed on as they are.
+        stub: stub for calls that are passed on unchanged.
     """
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
@@ -50,7 +50,7 @@ class ProcessorClient:
         """Return the id of the task that loads the upload; idempotent by the upload's id.
 
         Raises:
-            grpc.aio.AioRpcError: as the processor responded.
+            grpc.aio.AioRpcError: the error that the processor returned.
         """
         task = await self.stub.CreateTask(
             CreateTaskRequest(
@@ -71,15 +71,15 @@ class ProcessorClient:
         return int(task.task_id)
 
     async def list_formats(self) -> Sequence[str] | Unknown:
-        """Return the names of all formats; UNKNOWN when the processor does not respond within a short time."""
+        """Return the names of all formats; UNKNOWN if the processor does not respond soon."""
         response = await ask(self.stub.ListFormats(ListFormatsRequest(), timeout=_timeout_s(_SHORT_S)), "formats")
         return UNKNOWN if response is None or response is UNKNOWN else [each.format for each in response.formats]
 
     async def delete_offers(self, deletion: FeedDeletion) -> int:
-        """Return the id of the task that takes a removed feed's offers away; idempotent by namespace and version.
+        """Return the id of the task that removes a removed feed's offers; idempotent by namespace and version.
 
         Raises:
-            grpc.aio.AioRpcError: as the processor responded.
+            grpc.aio.AioRpcError: the error that the processor returned.
         """
         task = await self.stub.CreateTask(
             CreateTaskRequest(
@@ -95,11 +95,11 @@ class ProcessorClient:
     async def list_newest(
         self, key: NamespaceKey, *, timeout_s: float | None = None
     ) -> Sequence[task_pb2.Task] | Unknown:
-        """Return the newest tasks of a namespace, the newest first; UNKNOWN when there is no response within the time.
+        """Return the newest tasks of a namespace, newest first; UNKNOWN if there is no response in time.
 
         Args:
             key: the namespace.
-            timeout_s: the longest wait, in seconds; None: a short one, and half of what our caller still waits.
+            timeout_s: timeout in seconds; None: a short one, at most half of the caller's remaining time.
         """
         request = ListTasksRequest(parent=key.name, page_size=_NEWEST)
         longest_s = _timeout_s(_SHORT_S) if timeout_s is None else timeout_s
@@ -107,19 +107,19 @@ class ProcessorClient:
         return UNKNOWN if response is None or response is UNKNOWN else list(response.tasks)
 
     async def find_task(self, key: NamespaceKey, task_id: int, *, timeout_s: float) -> task_pb2.Task | None:
-        """Return a task; None when it is forgotten, or there is no response within the time."""
+        """Return a task; None if it no longer exists or there is no response in time."""
         request = GetTaskRequest(name=f"{key.name}/tasks/{task_id}")
         response = await ask(self.stub.GetTask(request, timeout=timeout_s), "task")
         return None if response is UNKNOWN else response
 
     async def look(self, task: task_pb2.Task, external_id: str, *, timeout_s: float, reading_s: float) -> Look:
-        """Return what is known of an offer in the file of a task.
+        """Return what the processor knows about an offer in the file of a task.
 
         Args:
             task: the task.
             external_id: the seller's id of the offer.
-            timeout_s: the longest wait for its issues, in seconds.
-            reading_s: how long the file may be read, in seconds.
+            timeout_s: timeout of reading its issues, in seconds.
+            reading_s: timeout of reading the file, in seconds.
         """
         if task.kind == task_pb2.TASK_KIND_DELETE:
             return Look(task, UNKNOWN, UNKNOWN)
@@ -136,28 +136,28 @@ class ProcessorClient:
         )
 
     async def find_newest(self, key: NamespaceKey) -> int:
-        """Return the id of the namespace's newest task; 0 when there is none.
+        """Return the id of the namespace's newest task; 0 if there is none.
 
         Raises:
-            grpc.aio.AioRpcError: as the processor responded.
+            grpc.aio.AioRpcError: the error that the processor returned.
         """
         newest = (await self.stub.ListTasks(ListTasksRequest(parent=key.name, page_size=1))).tasks
         return int(newest[0].task_id) if newest else 0
 
     async def find_tasks(self, names: Collection[str]) -> set[str]:
-        """Return those of the tasks that there are, of at most 1,000.
+        """Return the names of the tasks that exist, of at most 1,000.
 
         Raises:
-            grpc.aio.AioRpcError: as the processor responded.
+            grpc.aio.AioRpcError: the error that the processor returned.
         """
         if not names:
             return set()
         return set((await self.stub.FindTasks(FindTasksRequest(names=names))).names)
 
     async def find_standings(self, names: Collection[str]) -> Mapping[str, task_pb2.Task]:
-        """Return how tasks stand, by resource name, of at most 1,000; those that there are not are left out.
+        """Return tasks by resource name, of at most 1,000; unknown ones are left out.
 
-        Empty when the processor does not respond within a short time.
+        The result is empty if the processor does not respond soon.
         """
         request = FindTasksRequest(names=sorted(names)[:_NAMES], with_tasks=True)
         response = await ask(self.stub.FindTasks(request, timeout=_timeout_s(_STANDINGS_S)), "loads of fetches")

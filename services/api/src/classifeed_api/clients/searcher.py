@@ -1,4 +1,4 @@
-"""The searcher's SearchService."""
+"""Client of the searcher's SearchService."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class SearcherClient:
     """Reads documents of the index.
 
     Args:
-        channel: to the searcher.
+        channel: channel to the searcher.
     """
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub = SearchServiceStub(channel)
 
     async def find(self, name: OfferName, *, timeout_s: float) -> Hit | Unknown | None:
-        """Return an offer as the search has it; None when it does not."""
+        """Return the indexed document of an offer; None if there is none, UNKNOWN if there is no response."""
         request = GetDocumentRequest(client=DOCUMENT_CLIENT, pk=name.document_pk)
         return await ask(self._stub.GetDocument(request, timeout=timeout_s), "document")

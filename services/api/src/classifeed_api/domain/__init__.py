@@ -1,1 +1,1 @@
-"""What uploads and feeds are, without any store or wire."""
+"""Plain data and pure functions about uploads and feeds; no I/O."""

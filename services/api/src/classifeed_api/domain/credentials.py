@@ -1,4 +1,4 @@
-"""Credentials of feeds: what a site wants to see before it hands out the file."""
+"""Credentials of feeds: the login and headers that a site needs before it serves the file."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.fetch import FetchFailed, FetchRequest, check_url
 from classifeed_common.fetch.exchanging.headers import check_secrets
 
-# What SourceRecord can carry, less what encryption adds.
+# The limit of SourceRecord, less the overhead of encryption.
 _MAX_BYTES: Final = 96 * 1024 - 64
 
 
 def wanted_credentials(source: FeedSource, paths: Collection[str]) -> FeedCredentials | None:
-    """Return the credentials that an update wants: None to keep those that there are, empty ones to remove them."""
+    """Return the credentials that an update sets; None to keep the stored ones, empty ones to remove them."""
     named = "settings.source.credentials" in paths
     if not named and not {"settings", "settings.source"} & set(paths):
         return None
@@ -25,21 +25,21 @@ def wanted_credentials(source: FeedSource, paths: Collection[str]) -> FeedCreden
 
 
 def is_empty(credentials: FeedCredentials) -> bool:
-    """Whether there is nothing in them."""
+    """Whether they contain neither a login nor a header."""
     return not credentials.HasField("basic_auth") and not credentials.headers
 
 
 def check_site(before: str, after: str, *, feed: str, field: str) -> None:
-    """Return if kept credentials may go to a new link: its scheme, host and port are those of the one before.
+    """Return if stored credentials may be sent to a new link: scheme, host and port must be the same as before.
 
     Args:
-        before: the link that they were given for.
-        after: the link that the feed gets; both have passed the check of links.
+        before: link that the credentials were given for.
+        after: new link of the feed; both links have passed the check of links.
         feed: resource name of the feed.
         field: path of the credentials in the request.
 
     Raises:
-        InvalidArgument: they would go to a site that they were not given for; the error names `field`.
+        InvalidArgument: the credentials would be sent to another site; the error names `field`.
     """
     if before == after:
         return
@@ -57,10 +57,10 @@ def check_site(before: str, after: str, *, feed: str, field: str) -> None:
 
 
 def check_credentials(credentials: FeedCredentials, *, field: str) -> None:
-    """Return if credentials can be kept, and sent to a site.
+    """Return if credentials can be stored and sent to a site.
 
     Raises:
-        InvalidArgument: they cannot; the error names the path of each wrong part, below `field`, and no value.
+        InvalidArgument: they cannot; the error names the path of each wrong part, below `field`, but no value.
     """
     violations = [FieldViolation(f"{field}{part}", words) for part, words in sorted(_faults(credentials))]
     if violations:
@@ -72,7 +72,7 @@ def check_credentials(credentials: FeedCredentials, *, field: str) -> None:
 
 
 def _faults(credentials: FeedCredentials) -> Iterator[tuple[str, str]]:
-    """Yield the path and the words for each part that cannot be used."""
+    """Yield the path of each part that cannot be used, with the reason."""
     basic_auth = credentials.basic_auth
     if credentials.HasField("basic_auth"):
         yield from _refusal(".basic_auth", FetchRequest("", basic_auth=(basic_auth.username, basic_auth.password)))
@@ -81,12 +81,12 @@ def _faults(credentials: FeedCredentials) -> Iterator[tuple[str, str]]:
         part, lower = f".headers[{name!r}]", name.lower()
         yield from _refusal(part, FetchRequest("", headers={name: value}))
         if lower == "authorization" and credentials.HasField("basic_auth"):
-            yield part, "is made of basic_auth; give one of the two"
+            yield part, "is also set by basic_auth; give one of the two"
         if lower in seen:
-            yield part, "is given twice, in upper and in lower case"
+            yield part, "is given twice; upper and lower case are the same"
         seen.add(lower)
     if credentials.ByteSize() > _MAX_BYTES:
-        yield "", f"must be {_MAX_BYTES} bytes at most, all together"
+        yield "", f"must be {_MAX_BYTES} bytes at most in total"
 
 
 def _refusal(part: str, request: FetchRequest) -> Iterator[tuple[str, str]]:

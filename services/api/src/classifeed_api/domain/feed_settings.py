@@ -1,4 +1,4 @@
-"""Settings of feeds: completed, changed by a mask, checked."""
+"""Settings of feeds: default values, changes by a mask, and checks."""
 
 from __future__ import annotations
 
@@ -34,14 +34,19 @@ _MAX_INTERVAL_S: Final = 30 * 24 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an operator allows: the shortest time between fetches, and links to this machine itself (for tests)."""
+    """Limits set by the operator.
+
+    Attributes:
+        min_interval_s: shortest interval between two fetches, in seconds.
+        allow_loopback: whether links to this machine are allowed, for tests.
+    """
 
     min_interval_s: float
     allow_loopback: bool = False
 
 
 def check_mask(paths: Sequence[str]) -> None:
-    """Return if a mask names settings, and nothing else.
+    """Return if a mask names settings only.
 
     Raises:
         InvalidArgument: it names something else, or nothing.
@@ -59,12 +64,12 @@ def check_mask(paths: Sequence[str]) -> None:
 
 
 def names(paths: Collection[str], path: str) -> bool:
-    """Whether a mask names a path, or something that it is a part of."""
+    """Whether a mask names a path, or a message that contains it."""
     return any(path == named or path.startswith(f"{named}.") for named in paths)
 
 
 def complete(given: FeedSettings) -> FeedSettings:
-    """Return settings with what was left out filled in, and without credentials."""
+    """Return settings with defaults for missing values, and without credentials."""
     settings = FeedSettings()
     settings.CopyFrom(given)
     settings.source.SetInParent()
@@ -78,7 +83,7 @@ def complete(given: FeedSettings) -> FeedSettings:
 
 
 def change(old: FeedSettings, given: FeedSettings, paths: Collection[str]) -> FeedSettings:
-    """Return complete settings in which what the mask names is as given."""
+    """Return complete settings whose values that the mask names are taken from `given`."""
     settings = FeedSettings()
     settings.CopyFrom(old)
     named = FieldMask(paths=[value for value in _VALUES if names(paths, f"settings.{value}")])
@@ -103,7 +108,7 @@ def check_format(given: str, known: Sequence[str], *, field: str) -> None:
 
 
 def check_currency(given: str, *, field: str) -> None:
-    """Return if this is the code of a currency, or empty.
+    """Return if `given` is the code of a currency, or empty.
 
     Raises:
         InvalidArgument: it is not; the error names `field`.
@@ -118,10 +123,10 @@ def check_currency(given: str, *, field: str) -> None:
 
 
 def check_settings(settings: FeedSettings, paths: Collection[str], limits: Limits, *, field: str) -> None:
-    """Return if what the mask names of complete settings can be worked with.
+    """Return if the settings that the mask names can be used.
 
     Raises:
-        InvalidArgument: it cannot; the error names the path of each wrong value, below `field`.
+        InvalidArgument: they cannot; the error names the path of each wrong value, below `field`.
     """
     if names(paths, "settings.default_currency"):
         check_currency(settings.default_currency, field=f"{field}.default_currency")

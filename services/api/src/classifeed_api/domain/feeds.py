@@ -16,10 +16,10 @@ NO_CREDENTIALS: Final = b""
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A feed as it is kept, or what stands for one where a namespace is filled by uploads alone.
+    """A stored feed, or a placeholder for a namespace that is filled by uploads only.
 
-    `status` is a number of FeedStatus. `settings` are complete, without credentials; those are encrypted for the
-    loader, NO_CREDENTIALS where there are none. Without a link they are empty.
+    `status` is a number of FeedStatus. `settings` are complete and contain no credentials; they are empty without a
+    link. `sealed_credentials` are encrypted for the loader; NO_CREDENTIALS if there are none.
     """
 
     key: NamespaceKey
@@ -33,19 +33,19 @@ class Feed:
 
     @property
     def is_removed(self) -> bool:
-        """Whether it was deleted, and not made anew."""
+        """Whether it was deleted and not created again."""
         return self.status == FEED_STATUS_REMOVED
 
     @property
     def has_link(self) -> bool:
-        """Whether its file is fetched; else it comes by uploads alone."""
+        """Whether its file is fetched; otherwise the namespace is filled by uploads only."""
         return bool(self.settings.source.url)
 
     def require_link(self) -> None:
-        """Return if there is something to fetch.
+        """Return if the feed has a link to fetch.
 
         Raises:
-            FailedPrecondition: the namespace is filled by uploads alone.
+            FailedPrecondition: the namespace is filled by uploads only.
         """
         if not self.has_link:
             raise FailedPrecondition(
@@ -56,7 +56,7 @@ class Feed:
             )
 
     def require_there(self) -> None:
-        """Return if the feed can be worked with.
+        """Return if the feed was not deleted.
 
         Raises:
             FailedPrecondition: it was deleted.
@@ -71,7 +71,7 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class FeedDeletion:
-    """A removal of a feed, whose offers a task has to take away; `version` is the one that it gave the feed."""
+    """A deletion of a feed, whose offers a task must remove; `version` is the feed's version after it."""
 
     key: NamespaceKey
     version: int
@@ -79,7 +79,7 @@ class FeedDeletion:
 
 
 def source_of(feed: Feed) -> SourceRecord:
-    """Return a feed as the loader needs it."""
+    """Return a feed as the record that the loader receives."""
     settings = feed.settings
     return SourceRecord(
         seller_id=feed.key.seller_id,

@@ -1,4 +1,4 @@
-"""Namespaces: the parts of a seller's offers that never touch each other."""
+"""Namespaces: disjoint parts of a seller's offers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NamespaceKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its resource name, which is also that of its feed."""
+        """The resource name of the namespace, which is also the name of its feed."""
         return namespace_name(self.seller_id, self.namespace)
 
     @classmethod
@@ -29,7 +29,7 @@ class NamespaceKey(NamedTuple):
         """Return the namespace of a resource name.
 
         Raises:
-            InvalidArgument: it is none; the error names `field`.
+            InvalidArgument: the name is not one of a feed; the error names `field`.
         """
         found = _NAME.fullmatch(name)
         if found is None:
@@ -42,17 +42,17 @@ class NamespaceKey(NamedTuple):
 
 
 def namespace_to_load(given: str, *, field: str) -> str:
-    """Return the namespace that a seller's file is to go to.
+    """Return the namespace that a seller's file is loaded into.
 
     Raises:
-        InvalidArgument: the namespace is one that sellers' files may not touch; the error names `field`.
+        InvalidArgument: the namespace is reserved; the error names `field`.
     """
     namespace = given or DEFAULT_NAMESPACE
     if _RESERVED.fullmatch(namespace):
         raise InvalidArgument(
             "NAMESPACE_RESERVED",
             f"The namespace {namespace!r} is reserved: `manual`, and all names that begin with `parsed.`, are for "
-            "offers that no file of a seller brings. Choose another.",
+            "offers that do not come from sellers' files. Choose another.",
             violations=[FieldViolation(field, "must not be `manual` or begin with `parsed.`")],
         )
     return namespace

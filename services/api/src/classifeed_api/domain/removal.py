@@ -1,4 +1,4 @@
-"""Whether a namespace that was removed before, or that is unknown here, has anything to be removed."""
+"""Decides whether a namespace that was removed before, or is unknown here, has offers to remove."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _UNDONE: Final = frozenset({TASK_STATUS_FAILED, TASK_STATUS_CANCELED})
 
 
 def has_offers_left(newest_first: Iterable[Task], disposition: int) -> bool:
-    """Say by the newest tasks of a namespace whether it may have offers that a removal would act on.
+    """Return whether a namespace may have offers that a removal would act on, by its newest tasks.
 
-    It may after a load that is newer than the last removal, and after a removal that failed or was canceled. A removal
-    of all offers also acts on those that an earlier one has left. Tasks that gave way, or were canceled before they
-    began, say nothing.
+    It may have some after a load that is newer than the last removal, and after a removal that failed or was canceled.
+    A removal of all offers also acts on the offers that an earlier removal kept. Tasks that were superseded, or
+    canceled before they began, are ignored.
 
     Args:
         newest_first: the tasks.
-        disposition: of the removal.
+        disposition: disposition of the removal.
     """
     for task in newest_first:
         if task.status == TASK_STATUS_SUPERSEDED or (task.status == TASK_STATUS_CANCELED and not task.run):

@@ -1,4 +1,4 @@
-"""A response that did not come, which is not the same as the response that there is nothing."""
+"""A missing response, which differs from the response that there is nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 
 class Unknown(Enum):
-    """The one value that stands for a response that did not come."""
+    """The type of the value UNKNOWN: there was no response."""
 
     UNKNOWN = "UNKNOWN"
 

@@ -1,4 +1,4 @@
-"""Uploads: files that sellers hand in."""
+"""Uploads: files that sellers upload."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from classifeed_api.domain.namespaces import NamespaceKey
 
 
 def reference_of(upload_id: UUID) -> str:
-    """Return what the file of an upload is referred to by."""
+    """Return the name by which an upload refers to its file."""
     return f"upload:{upload_id}"
 
 
 @dataclass(frozen=True, slots=True)
 class NewUpload:
-    """A file that has come whole, before it is stored.
+    """A file that was received in full, before it is stored.
 
-    `mode` and `disposition` are the numbers of the enums in load.proto; never the unspecified ones. `force`: load it
-    although the namespace has a feed. `allow_removals`: load it however much it removes. `allow_changes`: load it
-    however its prices move, and though nothing in it is available. `default_currency`: ISO code of amounts for which
-    the file names none.
+    Attributes:
+        mode: number of the LoadMode in load.proto; never the unspecified one.
+        disposition: number of the Disposition in load.proto; never the unspecified one.
+        force: load the file although the namespace has a feed.
+        allow_removals: load the file however many offers it removes.
+        allow_changes: load the file however much prices change, and even if no offer in it is available.
+        default_currency: ISO code for amounts without a currency.
     """
 
     seller_id: str
@@ -39,13 +42,13 @@ class NewUpload:
 
     @property
     def key(self) -> NamespaceKey:
-        """The namespace that it goes to."""
+        """The namespace that the file is loaded into."""
         return NamespaceKey(self.seller_id, self.namespace)
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A stored upload; `task_id` is unset until the processor has made the task."""
+    """A stored upload; `task_id` is None until the processor has created the task."""
 
     upload_id: UUID
     seller_id: str
@@ -63,5 +66,5 @@ class Upload:
 
     @property
     def key(self) -> NamespaceKey:
-        """The namespace that it goes to."""
+        """The namespace that the file is loaded into."""
         return NamespaceKey(self.seller_id, self.namespace)

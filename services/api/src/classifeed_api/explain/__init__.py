@@ -1,1 +1,1 @@
-"""What explains an offer's way: facts go in, an explanation comes out; no input or output of its own."""
+"""Explains the timeline of an offer: facts go in, an explanation comes out; no I/O."""

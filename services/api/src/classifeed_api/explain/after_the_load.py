@@ -1,4 +1,4 @@
-"""The stages behind a load: the list of offers, moderation, the registry of documents, the search."""
+"""The stages after a load: the list of offers, moderation, the registry of documents, the search."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _MODERATION: Final = stages.EXPLANATION_STAGE_MODERATION
 _REGISTERED: Final = stages.EXPLANATION_STAGE_REGISTERED
 _SEARCHABLE: Final = stages.EXPLANATION_STAGE_SEARCHABLE
 _BY_SETTING: Final = "setting"
-# Usually it takes seconds from the owner to the search.
+# An offer usually takes seconds from the offers service to the search.
 _LONG: Final = timedelta(minutes=5)
 
 
 def describe_applied(facts: Facts) -> ExplanationStep:
-    """Describe what became of it in the list of offers."""
+    """Describe the outcome in the list of offers."""
     if facts.offer is UNKNOWN:
         return unasked(_APPLIED)
     offer, look = facts.offer, facts.look
@@ -83,7 +83,7 @@ def describe_applied(facts: Facts) -> ExplanationStep:
 
 
 def describe_moderation(facts: Facts) -> ExplanationStep:
-    """Describe what became of its text."""
+    """Describe the outcome of the moderation of its text."""
     if facts.offer is UNKNOWN:
         return unasked(_MODERATION)
     offer = facts.offer
@@ -115,7 +115,7 @@ def describe_moderation(facts: Facts) -> ExplanationStep:
 
 
 def describe_registered(facts: Facts) -> ExplanationStep:
-    """Describe whether the registry of documents has its newest state."""
+    """Describe whether the registry of documents has the newest state."""
     if facts.offer is UNKNOWN:
         return unasked(_REGISTERED)
     offer, hit = facts.offer, facts.found
@@ -128,7 +128,7 @@ def describe_registered(facts: Facts) -> ExplanationStep:
 
 
 def describe_searchable(facts: Facts) -> ExplanationStep:
-    """Describe whether the search has it, and since when."""
+    """Describe whether the search finds the offer, and since when."""
     if facts.document is UNKNOWN:
         return step(_SEARCHABLE, UNASKED, sentences.SEARCH_UNKNOWN)
     hit, offer = facts.document, facts.kept
@@ -150,7 +150,7 @@ def describe_searchable(facts: Facts) -> ExplanationStep:
 
 
 def _describe_waiting(facts: Facts, offer: Offer) -> ExplanationStep:
-    """Describe a change that the guard has set aside."""
+    """Describe a change that the guard holds back."""
     number = offer.waiting_task_id
     stays = sentences.STAYS_UNTIL_THEN.format(load=offer.last_task_id)
     task = facts.look.task if facts.look is not None and facts.look.task.task_id == number else None

@@ -1,4 +1,4 @@
-"""The stage of the checks: what is wrong with the offer, and how its category and place were read."""
+"""The stage of the checks: the issues of the offer, and the recognised category and place."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from classifeed_api.explain.in_the_load import sent_at, without_load
 from classifeed_api.explain.steps import DONE, SKIPPED, STOPPED, UNASKED, WAITING, WARNING, lines_of, step
 
 _STAGE = EXPLANATION_STAGE_CHECKS
-# Described at stages of their own.
+# Other stages describe these.
 _ELSEWHERE = frozenset({ISSUE_KIND_DUPLICATE, ISSUE_KIND_BANNED, ISSUE_KIND_PICTURE})
-# What only the owner finds: the offer passed the checks and was not taken.
+# Issues that only the offers service finds: the offer passed the checks and was not applied.
 OWNER_FINDINGS = frozenset({"SKIPPED_TILL_NEXT_LOAD", "PATCH_UNKNOWN_OFFER"})
 _NAMED_ISSUES = 3
 
 
 def describe_checks(facts: Facts) -> ExplanationStep:
-    """Describe what the checks of the offer came to."""
+    """Describe the result of the checks of the offer."""
     look = facts.look
     if look is None:
         return without_load(_STAGE, facts)
@@ -104,7 +104,7 @@ def _describe_duplicates(look: Look, issues: Sequence[OfferError]) -> Explanatio
 
 
 def _recognised(facts: Facts) -> str:
-    """Return what the offer's category and place were read as, where the owner has it."""
+    """Return the recognised category and place of the offer, if the offers service has it."""
     if facts.kept is None or facts.is_removed:
         return ""
     content = facts.kept.content

@@ -1,4 +1,4 @@
-"""An offer's explanation: where it has come to, in words, and the way there."""
+"""The explanation of an offer: a summary, and a step for each stage."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from classifeed_api.explain.steps import (
 )
 from classifeed_api.explain.timeline import describe_stages
 
-# What these wait for is described better by the stages around them.
+# The stages around these describe better what they wait for.
 _FOLLOWERS: Final = frozenset({stages.EXPLANATION_STAGE_OFFER, stages.EXPLANATION_STAGE_CHECKS})
 _OUTCOME_WHERE_STOPPED: Final = {
     stages.EXPLANATION_STAGE_SOURCE: OFFER_FATE_NEVER_SEEN,
@@ -46,7 +46,7 @@ _OUTCOME_WHERE_STOPPED: Final = {
 
 
 def explain(facts: Facts) -> OfferExplanation:
-    """Return the explanation of an offer; every combination of facts has one, with words and all stages."""
+    """Return the explanation of an offer; every combination of facts gets a summary and all stages."""
     steps = describe_stages(facts)
     outcome = _outcome_of(facts, steps)
     newer = describe_newer(facts)
@@ -129,7 +129,7 @@ def _fault(facts: Facts) -> str:
 
 
 def _earlier(facts: Facts) -> str:
-    """Return what is true of the offer from before the load that is explained."""
+    """Return the sentence about the state of the offer from before the load that is explained."""
     offer, hit = facts.kept, facts.found
     if facts.is_removed and offer is not None:
         return sentences.REMOVED_BEFORE.format(load=offer.last_task_id)

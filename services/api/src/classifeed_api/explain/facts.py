@@ -1,4 +1,4 @@
-"""What is known of an offer when it is explained, and what could not be read."""
+"""The facts about an offer when it is explained, including those that could not be read."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from classifeed_domain.offer_names import OfferName
 
 Source: TypeAlias = Upload | Fetch | Unknown | None
 
-# Faults of a task that are found after its file was read to the end.
+# Faults of a task that occur after its file was read to the end.
 LATE_FAULTS: Final = frozenset({"RUNS_EXHAUSTED"})
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the processor says of the offer in the file of one load."""
+    """The processor's knowledge of the offer in the file of one load."""
 
     task: Task
     location: OfferLocation | Unknown
@@ -39,12 +39,12 @@ class Look:
 
     @property
     def places(self) -> Sequence[OfferPlace]:
-        """The places of the offer in the file, as far as they are known."""
+        """The places of the offer in the file, if they are known."""
         return [] if self.location is UNKNOWN else self.location.places
 
     @property
     def has_offer(self) -> bool | None:
-        """Whether the file has the offer; None when that could not be found out."""
+        """Whether the file has the offer; None if that is unknown."""
         if self.is_delete:
             return False
         if self.places or (self.issues is not UNKNOWN and self.issues):
@@ -53,7 +53,7 @@ class Look:
 
     @property
     def line(self) -> int:
-        """The line of the offer that is read, 0 when it is not known."""
+        """The line of the offer that is read; 0 if it is unknown."""
         if self.places:
             return self.places[0].line
         if self.issues is UNKNOWN:
@@ -62,7 +62,7 @@ class Look:
 
     @property
     def duplicate_lines(self) -> list[int]:
-        """Lines of further offers with the id, from whichever source knows more of them."""
+        """Lines of further offers with the same id, from the places or the issues, whichever has more."""
         by_place = [place.line for place in self.places[1:]]
         issues = () if self.issues is UNKNOWN else self.issues
         by_issue = sorted(issue.line for issue in issues if is_duplicate(issue) and issue.line)
@@ -70,35 +70,35 @@ class Look:
 
     @property
     def unlisted_issues(self) -> int:
-        """How many issues of the load are counted and not listed, so that the offer's may be among them."""
+        """Number of issues of the load that are counted but not listed, so that the offer's may be among them."""
         return sum(count.unlisted for count in self.task.statistics.issues)
 
     @property
     def is_delete(self) -> bool:
-        """Whether the task ends a feed and has no file."""
+        """Whether the task removes a feed and has no file."""
         return self.task.kind == TASK_KIND_DELETE
 
     @property
     def is_open(self) -> bool:
-        """Whether the load is still under way."""
+        """Whether the load is still in progress."""
         return self.task.status == TASK_STATUS_IN_PROGRESS
 
     @property
     def is_checked(self) -> bool:
-        """Whether the file was read to its end and found to be one that can be loaded."""
+        """Whether the file was read to its end and can be loaded."""
         if self.task.status == TASK_STATUS_FAILED:
             return self.task.error_code in LATE_FAULTS
         return not self.is_open or (self.task.phase != TASK_PHASE_UNSPECIFIED and bool(self.task.format))
 
     @property
     def has_reply(self) -> bool:
-        """Whether the owner's reply about the offer has been taken in."""
+        """Whether the reply of the offers service about the offer has been processed."""
         return not self.is_open or (self.location is not UNKNOWN and self.location.HasField("answer_time"))
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The feed by link of the namespace, and how fetching it goes; an empty state while the loader does not know it."""
+    """The feed by link of the namespace and its state; an empty state if the loader does not know it."""
 
     state: FeedSourceState
     is_paused: bool
@@ -106,19 +106,19 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything that an explanation is made of.
+    """All input of an explanation.
 
     Attributes:
-        name: The offer.
-        load: The load that is explained; None when none of the namespace is remembered.
-        newer: The newest load, where an older one is explained because the newest does not have the offer.
-        before: For a removed offer: the last load before `load` that had it, as far as it was found.
-        lacking: Numbers of the loads whose files were read and do not have the offer, the newest first.
-        source: How the file of `load` came; None when that is not remembered.
-        link: The feed by link; None when the namespace has none.
-        offer: The offer as its owner keeps it; None when there is none.
-        document: The offer as the search has it; None when it does not.
-        requested_at: When all this was read.
+        name: name of the offer.
+        load: load that is explained; None if the namespace has no stored load.
+        newer: newest load, if an older one is explained because the newest does not have the offer.
+        before: for a removed offer, the last load before `load` that had it, if it was found.
+        lacking: numbers of the loads whose files were read and do not have the offer, newest first.
+        source: upload or fetch that brought the file of `load`; None if it is not stored.
+        link: feed by link; None if the namespace has none.
+        offer: offer as the offers service keeps it; None if there is none.
+        document: offer as the search has it; None if there is none.
+        requested_at: time when the facts were read.
     """
 
     name: OfferName
@@ -139,34 +139,36 @@ class Facts:
 
     @property
     def kept(self) -> Offer | None:
-        """The offer, where its owner has it, removed or not."""
+        """The offer, removed or not, if the offers service has it."""
         return None if self.offer is UNKNOWN else self.offer
 
     @property
     def found(self) -> Hit | None:
-        """The document, where the search has it."""
+        """The document, if the search has it."""
         return None if self.document is UNKNOWN else self.document
 
     @property
     def is_removed(self) -> bool:
-        """Whether the owner keeps the offer as a removed one."""
+        """Whether the offers service has the offer as a removed one."""
         return self.kept is not None and self.kept.status == OFFER_STATUS_REMOVED
 
     @property
     def is_alive(self) -> bool:
-        """Whether the offer is there for buyers or sellers, by whoever of owner and search responded."""
+        """Whether the offer exists and is not removed. If the offers service did not respond: whether the search finds
+        it.
+        """
         if self.offer is UNKNOWN:
             return self.found is not None
         return self.offer is not None and not self.is_removed
 
     @property
     def is_applied(self) -> bool:
-        """Whether the owner has taken over what the explained load says of the offer."""
+        """Whether the offers service has applied the explained load to the offer."""
         if self.look is None or self.kept is None:
             return False
         return self.kept.last_task_id == self.look.task.task_id or self.look.has_reply
 
 
 def is_duplicate(issue: OfferError) -> bool:
-    """Whether an issue is of a later offer with the same id, not of the offer itself."""
+    """Whether an issue concerns a later offer with the same id, not the offer itself."""
     return issue.kind == ISSUE_KIND_DUPLICATE

@@ -1,4 +1,4 @@
-"""What a held load would do, in words."""
+"""Words for the change that a held load would make."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from classifeed_api.explain import sentences
 
 
 def describe_hold(hold: LoadHold) -> str:
-    """Return in words that fit after “it would” what a load is held for."""
+    """Return why a load is held, in words that fit after “it would”."""
     parts = []
     if hold.removals:
         parts.append(sentences.HOLD_REMOVALS.format(removals=hold.removals, offers=hold.offers))

@@ -1,4 +1,4 @@
-"""The stages that lie in a load: the check of its file, the offer in the file, the batch."""
+"""The stages within a load: the check of its file, the offer in the file, the batch."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from classifeed_api.explain.steps import (
 _FILE = stages.EXPLANATION_STAGE_FILE
 _OFFER = stages.EXPLANATION_STAGE_OFFER
 _BATCH = stages.EXPLANATION_STAGE_BATCH
-# What came in place of a feed has no line that could be corrected.
+# A page that came instead of a feed has no line to correct.
 _PAGE = "NOT_A_FEED"
 
 
 def describe_file(facts: Facts) -> ExplanationStep:
-    """Describe what the check of the whole file came to."""
+    """Describe the result of the check of the whole file."""
     look = facts.look
     if look is None:
         return without_load(_FILE, facts)
@@ -60,7 +60,7 @@ def describe_file(facts: Facts) -> ExplanationStep:
 
 
 def describe_offer(facts: Facts) -> ExplanationStep:
-    """Describe where the offer stands in the file."""
+    """Describe where the offer is in the file."""
     look = facts.look
     if look is None:
         return without_load(_OFFER, facts)
@@ -108,24 +108,24 @@ def describe_batch(facts: Facts) -> ExplanationStep:
 
 
 def without_load(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
-    """Return the step of a stage where there is no load to describe."""
+    """Return the step of a stage if there is no load to describe."""
     if facts.load is UNKNOWN:
         return step(stage, UNASKED, sentences.LOADS_UNKNOWN)
     return step(stage, SKIPPED, sentences.NO_LOAD)
 
 
 def sent_at(look: Look) -> Timestamp | None:
-    """Return when the offer was sent, by when it had been found and checked; None when that is not known."""
+    """Return when the offer was sent, found and checked; None if that is unknown."""
     return None if look.location is UNKNOWN else look.location.send_time
 
 
 def _checked_at(look: Look) -> Timestamp | None:
-    """Return by when the whole file had been checked: one moment for all of its offers."""
+    """Return when the check of the whole file had ended; the time is the same for all of its offers."""
     return None if look.location is UNKNOWN else look.location.check_time
 
 
 def _words_of(task: Task) -> str:
-    """Return the message about a failed load, without the lists below it."""
+    """Return the message of a failed load, without the lists below it."""
     return task.error_message.partition("\n")[0]
 
 

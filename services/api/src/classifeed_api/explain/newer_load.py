@@ -1,4 +1,4 @@
-"""What a newer load, whose file does not have the offer, means for it."""
+"""Describes the effect on an offer of a newer load whose file lacks it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from classifeed_api.explain.held import describe_hold
 
 
 class Note(NamedTuple):
-    """A sentence and what follows from it; both may be empty."""
+    """A sentence and a suggestion; both may be empty."""
 
     text: str = ""
     suggestion: str = ""
@@ -30,7 +30,7 @@ _NONE: Final = Note()
 
 
 def describe_newer(facts: Facts) -> Note:
-    """Return the message about the newest load, where an older one is explained."""
+    """Return the note about the newest load, if an older one is explained."""
     task = facts.newer
     if task is None or task.mode == LOAD_MODE_PATCH:
         return _NONE
@@ -55,7 +55,7 @@ def describe_newer(facts: Facts) -> Note:
 
 
 def is_final_without_it(facts: Facts) -> bool:
-    """Whether the newest load has ended without the offer, and neither owner nor search shows it."""
+    """Whether the newest load has completed without the offer, and offers service and search lack it, too."""
     task = facts.newer
     if task is None or task.status != TASK_STATUS_SUCCEEDED or facts.is_alive:
         return False

@@ -1,4 +1,4 @@
-"""The stage of pictures: which are stored, which are awaited, which could not be had."""
+"""The stage of pictures: stored, awaited and failed ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _URL_CHARS: Final = 200
 
 
 def describe_pictures(facts: Facts) -> ExplanationStep:
-    """Describe what became of its pictures."""
+    """Describe the state of the offer's pictures."""
     if facts.offer is UNKNOWN:
         return unasked(_PICTURES)
     if facts.offer is None:
@@ -57,7 +57,7 @@ def _describe_failed(facts: Facts, failed: list[OfferPicture], count: int) -> Ex
     if reason.startswith(f"{first.url} "):  # the sentence has the link already
         reason = f"it{reason.removeprefix(first.url)}"
     sentence = sentences.PICTURE_FAILED if count == 1 else sentences.PICTURES_FAILED
-    # The load has the code by which sellers know the failure, and the line.
+    # The load has the line, and the code that sellers see.
     issue = next(
         (it for it in issues_of(facts) if it.kind == ISSUE_KIND_PICTURE and it.excerpt == first.url), OfferError()
     )

@@ -1,6 +1,6 @@
-"""Every sentence of an explanation, by the stage that it describes: what stands in braces is filled in.
+"""All sentences of explanations, by stage; names in braces are filled in.
 
-One that goes on after another begins with a space.
+A sentence that follows another one begins with a space.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ PLACE_IN_WORDS: Final = " Place: {address}, by its address."
 FURTHER_ISSUES: Final = "Also: {also}{more}."
 ID_AGAIN: Final = "Its id is repeated on {lines}."
 ID_AGAIN_NOT_READ: Final = "Its id is repeated on {lines}; only the first offer with an id is read, the one{where}."
-ID_AGAIN_FIX: Final = "Remove the offer on {lines}, or give it an id of its own."
+ID_AGAIN_FIX: Final = "Remove the offer on {lines}, or give it a unique id."
 UNLISTED_ISSUES: Final = "{issues:,} issues of this load are counted but not listed"
 NO_ISSUE_LISTED: Final = "No issue of it is listed; {counted}."
 AMONG_UNLISTED: Final = "It was not applied; its errors are among the {counted}."
@@ -141,9 +141,7 @@ PICTURES_LATER: Final = "Its pictures are checked once it is in the list of offe
 MORE_PICTURES: Final = " The same holds for {more} more."
 PICTURES_FAILED: Final = "{failed} of its {count} pictures could not be loaded. The first, {url}: {reason}."
 PICTURE_FAILED: Final = "Its picture {url} could not be loaded: {reason}."
-PICTURE_FAILED_FIX: Final = (
-    "Correct the link, or what is found there; it is tried again, unless the failure lasts for ever."
-)
+PICTURE_FAILED_FIX: Final = "Correct the link, or the file behind it; it is retried unless the failure is permanent."
 PICTURES_AWAITED: Final = "Stored so far: {stored} of its {count} pictures. The others are awaited."
 PICTURE_AWAITED: Final = "Its picture is awaited."
 PICTURES_STORED: Final = "Its {count} pictures are stored."

@@ -1,4 +1,4 @@
-"""The first stage: how the file came, or why its link brings none."""
+"""The first stage: how the file came, or why the link brought none."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from classifeed_common.errors import times
 from classifeed_common.fetch import FETCH_FAULTS
 
 _SOURCE: Final = EXPLANATION_STAGE_SOURCE
-# Outcomes that brought no file and are no fault: another fetch follows.
+# Outcomes without a file that are no faults: another fetch follows.
 _STILL_TO_COME: Final[dict[FetchOutcome, str]] = {
     FETCH_OUTCOME_UNSPECIFIED: sentences.NOT_FETCHED,
     FETCH_OUTCOME_QUEUED: sentences.FETCH_QUEUED,
@@ -65,7 +65,7 @@ def describe_source(facts: Facts) -> ExplanationStep:
 
 
 def describe_failing(facts: Facts) -> str:
-    """Return the message about a link that has failed since the newest load; empty where it has not."""
+    """Return the sentence about a link that has failed since the newest load; empty if it has not."""
     if facts.look is None or facts.link is UNKNOWN or facts.link is None or not facts.link.state.failures:
         return ""
     state = facts.link.state
@@ -90,7 +90,7 @@ def _describe_no_load(facts: Facts) -> ExplanationStep:
 
 
 def _describe_link(link: Link) -> ExplanationStep | None:
-    """Return why the link has brought no file, None where it has."""
+    """Return why the link has brought no file; None if it has brought one."""
     fetch = link.state.last_fetch
     if fetch.outcome == FETCH_OUTCOME_FAILED:
         fault = FETCH_FAULTS.get(fetch.code)
@@ -146,7 +146,7 @@ def _describe_file(facts: Facts, look: Look) -> ExplanationStep:
             text = sentences.UPLOADED.format(name=name, size=upload.size_bytes, load=task.task_id)
             return step(_SOURCE, DONE, text, time=stamp(upload.created_at))
         case Fetch() as fetch:
-            # A site that says that its file is as before sends none; by the end of the fetch the load is under way.
+            # A site that reports an unchanged file sends none, and the load may begin before the fetch ends.
             time = fetch.download_time if fetch.HasField("download_time") else fetch.start_time
             text = sentences.FETCHED.format(fetch=fetch.fetch_id, size=fetch.bytes, load=task.task_id)
             return step(_SOURCE, DONE, text, time=time)

@@ -1,4 +1,4 @@
-"""Steps of an explanation, and the pieces of their words."""
+"""Steps of an explanation, and parts of their sentences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def step(
     column: int = 0,
     excerpt: str = "",
 ) -> ExplanationStep:
-    """Return a step; a time that was never set counts as none."""
+    """Return a step; a time that was never set is left out."""
     known = time if time is not None and is_set(time) else None
     return ExplanationStep(
         stage=stage,
@@ -55,26 +55,26 @@ def step(
 
 
 def is_set(time: Timestamp) -> bool:
-    """Whether a time was ever set: an unset one reads as the begin of 1970."""
+    """Whether a time was set: an unset one reads as the beginning of 1970."""
     return bool(time.seconds or time.nanos)
 
 
 def stamp(moment: datetime) -> Timestamp:
-    """Return a time as the contract holds it."""
+    """Return a time as a protobuf Timestamp."""
     made = Timestamp()
     made.FromDatetime(moment)
     return made
 
 
 def stamp_of_version(version: int) -> Timestamp:
-    """Return the moment that an offer's version stands for: microseconds since 1970."""
+    """Return an offer's version, microseconds since 1970, as a Timestamp."""
     made = Timestamp()
     made.FromMicroseconds(version)
     return made
 
 
 def when(time: Timestamp) -> str:
-    """Return a moment in words."""
+    """Return a time as text."""
     return f"{time.ToDatetime(tzinfo=UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
@@ -91,7 +91,7 @@ def loads_of(numbers: Sequence[int]) -> str:
 
 
 def found_state(facts: Facts) -> str:
-    """Return which state of the offer the search has, in words that fit after “it finds”; empty when it has none."""
+    """Return the state of the offer in the search, in words that fit after “it finds”; empty if there is none."""
     hit, offer = facts.found, facts.kept
     if hit is None:
         return ""
@@ -102,15 +102,15 @@ def found_state(facts: Facts) -> str:
 
 
 def found_since(hit: Hit) -> str:
-    """Return “, since …” where the index has noted it."""
+    """Return “, since …” if the index recorded the time."""
     return f", since {when(hit.index_time)}" if hit.HasField("index_time") else ""
 
 
 def issues_of(facts: Facts) -> Sequence[OfferError]:
-    """Return what the load lists of the offer; nothing where that is not known."""
+    """Return the issues that the load lists for the offer; none if they are unknown."""
     return [] if facts.look is None or facts.look.issues is UNKNOWN else facts.look.issues
 
 
 def unasked(stage: ExplanationStage) -> ExplanationStep:
-    """Return a stage of which nothing is known, as the list of offers could not be read."""
+    """Return the step of a stage that is unknown because the list of offers could not be read."""
     return step(stage, UNASKED, sentences.OFFERS_UNKNOWN)

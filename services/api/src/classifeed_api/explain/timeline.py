@@ -1,4 +1,4 @@
-"""The timeline of an offer: every stage in its order, described by what is known."""
+"""The timeline of an offer: each stage in order, described from the facts."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _STAGES: Final[tuple[tuple[ExplanationStage, Callable[[Facts], ExplanationStep]]
 
 
 def describe_stages(facts: Facts) -> list[ExplanationStep]:
-    """Return one step for each stage, in their order.
+    """Return one step per stage, in order.
 
-    Behind one that stopped the offer all are skipped, but for the list of offers where that is why it was removed.
-    Their times are of one way and never run back: what an earlier load has passed has none.
+    All stages after one that stopped the offer are skipped, except the list of offers if it shows the removal. Times
+    never run backwards: a step from an earlier load has no time.
     """
     steps: list[ExplanationStep] = []
     is_stopped = is_awaited = False
@@ -76,7 +76,7 @@ def _drop_earlier_times(steps: Iterable[ExplanationStep]) -> None:
 
 
 def _holds_back(stage: ExplanationStage, facts: Facts) -> bool:
-    """Whether what waits at a stage keeps the later ones waiting: not where an earlier state is shown meanwhile."""
+    """Whether an offer that waits at a stage waits at the later ones, too; not if an earlier state is shown."""
     if stage == _MODERATION:
         return facts.kept is None or not facts.kept.HasField("published_content")
     if stage == _APPLIED:

@@ -1,1 +1,1 @@
-"""Everything that the api keeps, and all SQL about it."""
+"""All tables and SQL of the api."""

@@ -1,4 +1,4 @@
-"""Statements of the clean-up. Every function runs in the caller's transaction."""
+"""Queries of the clean-up. Each function runs in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SQL = load_queries(__package__, "cleaning.sql")
 
 
 class LoadedUpload(NamedTuple):
-    """An upload and the task that was made for it."""
+    """An upload and the task that was created for it."""
 
     upload_id: UUID
     seller_id: str
@@ -24,7 +24,7 @@ class LoadedUpload(NamedTuple):
 
     @property
     def task_name(self) -> str:
-        """The resource name of its task."""
+        """Resource name of the task."""
         return f"sellers/{self.seller_id}/feeds/{self.namespace}/tasks/{self.task_id}"
 
 
@@ -35,9 +35,7 @@ async def list_unstored(tx: Tx, *, before: datetime, limit: int) -> list[UUID]:
 
 
 async def list_loaded(tx: Tx, *, after: UUID, kept: int, limit: int) -> list[LoadedUpload]:
-    """Return uploads with a task behind the newest `kept` of their namespaces, or from before a removal of these, by id
-    from `after` on.
-    """
+    """Return the next uploads with a task, by id, that are not among the newest `kept` or precede a removal."""
     parameters = {"after": after, "kept": kept, "limit": limit, "removed": FEED_STATUS_REMOVED}
     return [LoadedUpload(*row) for row in await (await tx.execute(_SQL["list_loaded"], parameters)).fetchall()]
 
@@ -48,18 +46,18 @@ async def delete_uploads(tx: Tx, upload_ids: Sequence[UUID]) -> None:
 
 
 async def delete_deletions(tx: Tx, *, before: datetime, limit: int) -> int:
-    """Delete removals of feeds that have had their tasks since before a time; return how many."""
+    """Delete removals of feeds from before a time that have their tasks; return their number."""
     return (await tx.execute(_SQL["delete_deletions"], {"before": before, "limit": limit})).rowcount
 
 
 async def find_removed_feed(tx: Tx, *, before: datetime) -> NamespaceKey | None:
-    """Return the namespace of a feed that was removed, and reported so, before a time."""
+    """Return the namespace of a feed that was removed before a time and need not be sent to the loader any more."""
     row = await (await tx.execute(_SQL["find_removed_feed"], _of_removed(before))).fetchone()
     return None if row is None else NamespaceKey(*row)
 
 
 async def delete_removed_feed(tx: Tx, key: NamespaceKey, *, before: datetime) -> int:
-    """Delete the row of a removed feed; return how many went. The caller holds the namespace's lock."""
+    """Delete the row of a removed feed; return the number of rows. The caller holds the namespace's lock."""
     return (await tx.execute(_SQL["delete_removed_feed"], {**_of_removed(before), **key._asdict()})).rowcount
 
 

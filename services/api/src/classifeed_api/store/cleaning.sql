@@ -1,12 +1,12 @@
--- What of uploads and feeds has been kept long enough.
+-- Uploads and feeds whose retention has ended.
 
 -- name: list_unstored
--- Of uploads whose process died before their file was stored.
+-- Uploads whose process died before their file was stored.
 SELECT upload_id FROM uploads WHERE NOT stored AND created_at < %(before)s ORDER BY created_at LIMIT %(limit)s
 
 -- name: list_loaded
--- Uploads behind the newest ones of their namespaces whose task was made, from a place on in their order; of those from
--- before a removal of the namespace none stays.
+-- The next uploads by id that have a task and are not among the newest of their namespace. Uploads from before a
+-- removal of the namespace are listed, too, even if they are among the newest.
 SELECT upload_id, seller_id, namespace, task_id
 FROM (SELECT u.upload_id, u.seller_id, u.namespace, u.task_id, u.version, u.published_version,
              row_number() OVER (PARTITION BY u.seller_id, u.namespace ORDER BY u.version DESC) AS place,
@@ -26,7 +26,7 @@ WHERE ctid = ANY(ARRAY(SELECT ctid FROM feed_deletions
                        WHERE created_at < %(before)s AND version <= published_version LIMIT %(limit)s))
 
 -- name: find_removed_feed
--- While uploads from before the removal are kept, it is what shows that the namespace was removed.
+-- The row stays while uploads from before the removal are kept: only the row shows that the namespace was removed.
 SELECT seller_id, namespace FROM feed f
 WHERE status = %(removed)s AND updated_at < %(before)s AND (version <= published_version OR NOT has_link)
   AND NOT EXISTS (SELECT FROM uploads u
@@ -35,7 +35,7 @@ ORDER BY updated_at
 LIMIT 1
 
 -- name: delete_removed_feed
--- A feed that is made anew gets a version of the clock, above the one that is forgotten here.
+-- If the feed is created again, its version comes from the clock, so it is above the deleted one.
 DELETE FROM feed
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND status = %(removed)s AND updated_at < %(before)s
   AND (version <= published_version OR NOT has_link)

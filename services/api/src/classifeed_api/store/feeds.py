@@ -1,4 +1,4 @@
-"""Reads and writes of feeds. Every function runs in the caller's transaction; writers hold the namespace's lock."""
+"""Reads and writes of feeds. Each function runs in the caller's transaction; writers hold the namespace's lock."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SQL = load_queries(__package__, "feeds.sql")
 
 
 async def get(tx: Tx, key: NamespaceKey) -> Feed | None:
-    """Return the feed of a namespace, a removed one too."""
+    """Return the feed of a namespace, even a removed one."""
     cursor = await tx.execute(SQL["get_feed"], key._asdict())
     row = await cursor.fetchone()
     return feed_of(row) if row else None
 
 
 async def find_uploads(tx: Tx, key: NamespaceKey, feed: Feed | None) -> Feed | None:
-    """Return what stands for a namespace that is filled by uploads alone; None where there are none since its removal.
+    """Return the placeholder of a namespace filled by uploads only; None if there are no uploads since its removal.
 
     Args:
         tx: the caller's transaction.
@@ -38,16 +38,16 @@ async def find_uploads(tx: Tx, key: NamespaceKey, feed: Feed | None) -> Feed | N
 
 
 async def newest_upload(tx: Tx, key: NamespaceKey) -> int:
-    """Return the version of the newest upload to a namespace; 0 when there is none."""
+    """Return the version of the newest upload to a namespace; 0 if there is none."""
     [(version,)] = await (await tx.execute(SQL["newest_upload"], key._asdict())).fetchall()
     return int(version)
 
 
 async def require(tx: Tx, key: NamespaceKey) -> Feed:
-    """Return what fills a namespace, by link or by uploads alone; or its removed feed.
+    """Return the source of a namespace: its feed by link, its uploads, or its removed feed.
 
     Raises:
-        NotFound: nothing ever filled it.
+        NotFound: the namespace never had a feed or an upload.
     """
     feed = await get(tx, key)
     found = await find_uploads(tx, key, feed) or feed
@@ -60,8 +60,8 @@ async def require_link(tx: Tx, key: NamespaceKey) -> Feed:
     """Return the feed by link of a namespace.
 
     Raises:
-        NotFound: nothing ever filled it.
-        FailedPrecondition: the feed was deleted, or the namespace is filled by uploads alone.
+        NotFound: the namespace never had a feed or an upload.
+        FailedPrecondition: the feed was deleted, or the namespace is filled by uploads only.
     """
     feed = await require(tx, key)
     feed.require_there()
@@ -70,12 +70,12 @@ async def require_link(tx: Tx, key: NamespaceKey) -> Feed:
 
 
 def not_found(key: NamespaceKey) -> NotFound:
-    """Return the error that says that nothing ever filled a namespace."""
+    """Return the error for a namespace that never had a feed or an upload."""
     return NotFound("FEED_NOT_FOUND", f"There is no {key.name}. List the feeds of the seller, or create it.")
 
 
 async def list_by_seller(tx: Tx, seller_id: str, *, after: str, limit: int) -> list[Feed]:
-    """Return what fills the namespaces of a seller, by link or by uploads alone, by namespace; not what is removed."""
+    """Return the feeds by link and the namespaces with uploads of a seller, by namespace, without removed ones."""
     parameters = {"seller_id": seller_id, "after": after, "limit": limit}
     statuses = {"active": FEED_STATUS_ACTIVE, "removed": FEED_STATUS_REMOVED}
     cursor = await tx.execute(SQL["list_feeds"], {**parameters, **statuses})
@@ -85,7 +85,7 @@ async def list_by_seller(tx: Tx, seller_id: str, *, after: str, limit: int) -> l
 async def insert(
     tx: Tx, key: NamespaceKey, settings: FeedSettings, sealed_credentials: bytes, request_id: str | None
 ) -> Feed:
-    """Make an active feed in a namespace that never had one."""
+    """Insert an active feed into a namespace that never had one."""
     cursor = await tx.execute(
         SQL["insert_feed"],
         {
@@ -101,14 +101,14 @@ async def insert(
 
 
 async def insert_removed(tx: Tx, key: NamespaceKey, version: int) -> Feed:
-    """Note that a namespace was removed that never had a feed by link, and return what is left of it."""
+    """Insert the removed feed of a namespace that never had a feed by link, and return it."""
     parameters = {**key._asdict(), "version": version, "removed": FEED_STATUS_REMOVED}
     [row] = await (await tx.execute(SQL["insert_removed"], parameters)).fetchall()
     return feed_of(row)
 
 
 async def update(tx: Tx, feed: Feed, *, at_least: int = 0) -> Feed:
-    """Keep a changed feed and return it with its new version, which is not below `at_least`."""
+    """Store a changed feed and return it with its new version, which is at least `at_least`."""
     cursor = await tx.execute(
         SQL["update_feed"],
         {
@@ -126,7 +126,7 @@ async def update(tx: Tx, feed: Feed, *, at_least: int = 0) -> Feed:
 
 
 class Published(NamedTuple):
-    """A feed that the loader has acknowledged in this version."""
+    """A version of a feed that the loader has acknowledged."""
 
     seller_id: str
     namespace: str
@@ -134,12 +134,12 @@ class Published(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its resource name."""
+        """The resource name of the feed."""
         return NamespaceKey(self.seller_id, self.namespace).name
 
 
 async def list_published(tx: Tx, after: Published | None, *, limit: int) -> list[Published]:
-    """Return the first acknowledged feeds behind one, by seller and namespace."""
+    """Return the first acknowledged feeds after `after`, by seller and namespace."""
     place = (
         {"seller_id": after.seller_id, "namespace": after.namespace} if after else {"seller_id": "", "namespace": ""}
     )
@@ -148,25 +148,27 @@ async def list_published(tx: Tx, after: Published | None, *, limit: int) -> list
 
 
 async def forget_published(tx: Tx, published: Sequence[Published]) -> int:
-    """Make feeds due again that have not changed since, and return how many."""
+    """Make feeds due again that have not changed since; return their number."""
     return (await tx.execute(SQL["forget_published"], _columns_of(published))).rowcount
 
 
 async def list_behind(tx: Tx, known: Sequence[Published]) -> list[Published]:
-    """Return the feeds that have an older version here than `known` says of them."""
+    """Return the feeds whose version here is older than in `known`."""
     cursor = await tx.execute(SQL["list_behind"], _columns_of(known))
     return [Published(*row) for row in await cursor.fetchall()]
 
 
 async def list_unknown(tx: Tx, keys: Sequence[NamespaceKey]) -> list[NamespaceKey]:
-    """Return those of some namespaces that never had a feed."""
+    """Return the namespaces that never had a feed."""
     columns = {"seller_ids": [key.seller_id for key in keys], "namespaces": [key.namespace for key in keys]}
     cursor = await tx.execute(SQL["list_unknown"], columns)
     return [NamespaceKey(*row) for row in await cursor.fetchall()]
 
 
 async def list_unreadable(tx: Tx, prefixes: Sequence[bytes], *, limit: int) -> tuple[list[NamespaceKey], int]:
-    """Return the first feeds whose credentials begin like none of `prefixes` (of one length), and the number of all."""
+    """Return the first feeds whose credentials begin with none of `prefixes` (all of one length), and their total
+    number.
+    """
     parameters = {
         "prefixes": list(prefixes), "length": len(prefixes[0]), "removed": FEED_STATUS_REMOVED, "limit": limit,
     }  # fmt: skip
@@ -183,7 +185,7 @@ def _columns_of(published: Sequence[Published]) -> dict[str, list[Any]]:
 
 
 def feed_of(row: tuple[Any, ...]) -> Feed:
-    """Make a feed of the nine columns that the queries select."""
+    """Build a feed from the nine columns that the queries select."""
     seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at = row
     return Feed(
         NamespaceKey(seller_id, namespace),

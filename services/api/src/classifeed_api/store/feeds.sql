@@ -4,7 +4,7 @@ SELECT seller_id, namespace, version, status, settings, sealed_credentials, requ
  WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
 
 -- name: find_uploads
--- What a namespace without a feed by link is filled by: the uploads since its last removal.
+-- The uploads to a namespace without a feed by link since its last removal.
 SELECT u.seller_id, u.namespace, max(u.version), %(active)s::smallint, ''::bytea, ''::bytea, NULL::text, min(u.created_at),
        max(u.created_at)
   FROM uploads u
@@ -16,7 +16,7 @@ SELECT coalesce(max(version), 0) FROM uploads
  WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND stored
 
 -- name: list_feeds
--- Feeds by link, and namespaces that are filled by uploads alone, each once.
+-- Feeds by link, and namespaces that are filled by uploads only, each once.
 SELECT *
   FROM (SELECT seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
           FROM feed
@@ -32,7 +32,7 @@ SELECT *
  LIMIT %(limit)s
 
 -- name: insert_removed
--- What is left of a namespace that was filled by uploads alone. The loader never hears of it.
+-- The removed feed of a namespace that was filled by uploads only. It is never sent to the loader.
 INSERT INTO feed (seller_id, namespace, version, published_version, status, settings, sealed_credentials, request_id,
                   created_at, updated_at, has_link)
 VALUES (%(seller_id)s, %(namespace)s, %(version)s, %(version)s, %(removed)s, ''::bytea, ''::bytea, NULL,
@@ -47,7 +47,7 @@ VALUES (%(seller_id)s, %(namespace)s, (extract(epoch FROM clock_timestamp()) * 1
 RETURNING seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
 
 -- name: update_feed
--- A new version, above the one before it and not below `at_least`.
+-- The new version is above the old one and at least `at_least`.
 UPDATE feed
    SET version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, %(at_least)s::bigint),
        status = %(status)s, settings = %(settings)s, sealed_credentials = %(sealed_credentials)s,
@@ -56,7 +56,7 @@ UPDATE feed
 RETURNING seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
 
 -- name: select_due
--- Feeds by link that the loader does not know as they are, the first changed first.
+-- Feeds by link whose version the loader has not acknowledged, oldest change first.
 SELECT seller_id || '/' || namespace AS feed_key, seller_id, namespace, version, status, settings, sealed_credentials,
        request_id, created_at, updated_at
   FROM feed
@@ -72,7 +72,7 @@ UPDATE feed f
  WHERE f.seller_id = d.seller_id AND f.namespace = d.namespace AND f.published_version < d.version
 
 -- name: list_published
--- Feeds that the loader has acknowledged as they are.
+-- Feeds whose version the loader has acknowledged.
 SELECT seller_id, namespace, version
   FROM feed
  WHERE (seller_id, namespace) > (%(seller_id)s, %(namespace)s) AND version = published_version AND has_link
@@ -80,7 +80,7 @@ SELECT seller_id, namespace, version
  LIMIT %(limit)s
 
 -- name: list_behind
--- Feeds of which another version is known elsewhere that is above the one here.
+-- Feeds whose version here is below the given one.
 SELECT f.seller_id, f.namespace, f.version
   FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[], %(versions)s::bigint[])
        AS d (seller_id, namespace, version)
@@ -93,7 +93,7 @@ SELECT d.seller_id, d.namespace
  WHERE NOT EXISTS (SELECT FROM feed f WHERE f.seller_id = d.seller_id AND f.namespace = d.namespace)
 
 -- name: forget_published
--- Unless one has changed meanwhile, and is due anyway.
+-- A feed that has changed meanwhile is skipped: it is due anyway.
 UPDATE feed f
    SET published_version = 0
   FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[], %(versions)s::bigint[])
@@ -101,7 +101,7 @@ UPDATE feed f
  WHERE f.seller_id = d.seller_id AND f.namespace = d.namespace AND f.version = d.version
 
 -- name: list_unreadable
--- Feeds whose credentials begin like none of `prefixes`, the first ones, with the number of all.
+-- The first feeds whose credentials begin with none of `prefixes`, and the total number of such feeds.
 SELECT seller_id, namespace, count(*) OVER ()
   FROM feed
  WHERE sealed_credentials <> ''::bytea AND status <> %(removed)s

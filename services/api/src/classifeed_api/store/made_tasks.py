@@ -1,4 +1,4 @@
-"""Uploads and removals whose tasks the processor reported as made."""
+"""Uploads and removals whose tasks the processor reported as created."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _VERIFIED_DAYS: Final = 7
 
 
 class Made(NamedTuple):
-    """The newest of a namespace.
+    """The newest upload or removal of a namespace.
 
     Attributes:
         key: the namespace.
-        task_id: for an upload: of its task.
-        at_least: the lowest id that the namespace's newest task can have, unless the processor's database went back.
-        version: its place in the line of the namespace.
+        task_id: id of the upload's task; None for a removal.
+        at_least: lowest id that the namespace's newest task can have, unless the processor's database was restored.
+        version: version of the upload or removal in the queue of the namespace.
     """
 
     key: NamespaceKey
@@ -35,7 +35,7 @@ class Made(NamedTuple):
 
 
 async def list_newest(tx: Tx, after: NamespaceKey | None, *, limit: int) -> list[Made]:
-    """Return the newest upload or removal of the last week for each namespace without a feed, behind one of them."""
+    """Return the newest upload or removal of the last week for each namespace without a feed, after `after`."""
     place = (after or NamespaceKey("", ""))._asdict()
     parameters = {**place, "removed": FEED_STATUS_REMOVED, "days": _VERIFIED_DAYS, "limit": limit}
     rows = await (await tx.execute(SQL["list_newest"], parameters)).fetchall()
@@ -43,10 +43,10 @@ async def list_newest(tx: Tx, after: NamespaceKey | None, *, limit: int) -> list
 
 
 async def forget_made(tx: Tx, newest: Made, known: int) -> int:
-    """Make the uploads and removals due again whose tasks are above the newest known one; return how many.
+    """Make the uploads and removals due again whose tasks are newer than the newest known one; return their number.
 
-    None while something newer is in the line: its task may exist already, with an id below those that would be made
-    for the older ones, which would then be loaded last.
+    Nothing becomes due if a newer upload or removal is queued: its task may exist already, with an id below the new
+    tasks of the older ones, which would then be loaded last.
     """
     key = newest.key._asdict()
     await task_line.lock(tx, newest.key)

@@ -1,7 +1,7 @@
--- Uploads and removals whose tasks were made.
+-- Uploads and removals whose tasks were created.
 
 -- name: list_newest
--- A task's id is drawn by the clock after the removal's version was, so it is not below that.
+-- A task's id comes from the clock, later than the removal's version, so it is at least that version.
 SELECT DISTINCT ON (seller_id, namespace) seller_id, namespace, task_id, at_least, version
   FROM (SELECT seller_id, namespace, task_id, task_id AS at_least, version
           FROM uploads
@@ -19,7 +19,7 @@ SELECT DISTINCT ON (seller_id, namespace) seller_id, namespace, task_id, at_leas
  LIMIT %(limit)s
 
 -- name: has_later
--- Waiting, made, or between the two: its task may have an id already.
+-- Queued, created, or between the two: its task may have an id already.
 SELECT EXISTS (SELECT FROM uploads
                 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND version > %(version)s)
     OR EXISTS (SELECT FROM feed_deletions

@@ -23,7 +23,7 @@ uploads = sa.Table(
     sa.Column("file_name", sa.Text, nullable=False),
     sa.Column("sha256", sa.Text, nullable=False),
     sa.Column("size_bytes", sa.BigInteger, nullable=False),
-    # Whether its load may remove as much as it says; else it is held where that is too much.
+    # Whether its load may remove any number of offers; otherwise a load that removes too many is held.
     sa.Column("allow_removals", sa.Boolean, nullable=False, server_default=sa.text("false")),
     sa.Column("allow_changes", sa.Boolean, nullable=False, server_default=sa.text("false")),
     sa.Column("task_id", sa.BigInteger),
@@ -31,7 +31,7 @@ uploads = sa.Table(
     sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("published_version", sa.BigInteger, nullable=False),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-    # W3C headers of the trace that it was acknowledged in, and that its task belongs to.
+    # W3C headers of the trace in which it was acknowledged; its task belongs to the same trace.
     sa.Column("trace_context", JSONB),
 )
 sa.Index(
@@ -69,7 +69,7 @@ feed = sa.Table(
     sa.Column("request_id", sa.Text),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
     sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-    # Without a link: what is left of a removed namespace that was filled by uploads alone.
+    # False for the removed feed of a namespace that was filled by uploads only.
     sa.Column("has_link", sa.Boolean, nullable=False, server_default=sa.true()),
 )
 sa.Index("feed_due", feed.c.version, postgresql_where=feed.c.version > feed.c.published_version)

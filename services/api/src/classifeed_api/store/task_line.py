@@ -1,7 +1,7 @@
-"""The line of tasks of a namespace: uploads and removals of its feed, in the order in which they were acknowledged.
+"""The task queue of a namespace: uploads and removals of its feed, in the order in which they were acknowledged.
 
-A place in it is a version of the publish mark. It is drawn under the lock of the namespace, so the order of places is
-the order of commits: whoever sees one that waits sees all before it.
+The position in the queue is a version of the publish mark. It is assigned under the lock of the namespace, so positions
+are in the order of commits: a reader that sees a waiting entry sees all entries before it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Waiting: TypeAlias = Upload | FeedDeletion
 
 
 async def lock(tx: Tx, key: NamespaceKey) -> None:
-    """Keep everybody else from changing the namespace's feed and its line until the transaction ends."""
+    """Lock the feed and the queue of the namespace until the transaction ends."""
     await tx.execute(SQL["lock_namespace"], key._asdict())
 
 
 async def next_place(tx: Tx, key: NamespaceKey, *, above: int = 0) -> int:
-    """Return a place behind all that waits, and above a version. The caller holds the lock."""
+    """Return a position after all waiting entries and above `above`. The caller holds the lock."""
     cursor = await tx.execute(SQL["next_place"], {**key._asdict(), "above": above})
     [(place,)] = await cursor.fetchall()
     return int(place)
@@ -42,7 +42,7 @@ async def list_waiting_dispositions(tx: Tx, key: NamespaceKey) -> set[int]:
 
 
 async def insert_deletion(tx: Tx, deletion: FeedDeletion) -> None:
-    """Put the removal of a feed into the line, at the place that is its version; its task is of the current trace."""
+    """Queue the removal of a feed at the position of its version; its task belongs to the current trace."""
     parameters = {
         **deletion.key._asdict(),
         "version": deletion.version,
@@ -53,18 +53,18 @@ async def insert_deletion(tx: Tx, deletion: FeedDeletion) -> None:
 
 
 async def count(tx: Tx) -> int:
-    """Return how many wait, in all lines."""
+    """Return the number of waiting entries in all queues."""
     [(waiting,)] = await (await tx.execute(SQL["count_due"])).fetchall()
     return int(waiting)
 
 
 def waiting_of(row: Any) -> Waiting:
-    """Make of a row of `select_due`, by name, what waits for a task."""
+    """Build the upload or removal from a row of `select_due`, by column names."""
     if row.upload_id is None:
         return FeedDeletion(NamespaceKey(row.seller_id, row.namespace), row.version, row.disposition)
     return Upload(**{field.name: getattr(row, field.name) for field in fields(Upload)})
 
 
 def trace_of(row: Any) -> Context:
-    """Return the trace that a row of `select_due` was acknowledged in; one without spans where there was none."""
+    """Return the trace in which a row of `select_due` was acknowledged; an empty context if there was none."""
     return context_of(row.trace_context)

@@ -1,11 +1,11 @@
--- The line of tasks of a namespace: uploads and removals of its feed, in the order in which they were acknowledged.
+-- The task queue of a namespace: uploads and removals of its feed, in the order in which they were acknowledged.
 
 -- name: lock_namespace
--- Statements after this one see what the transactions before it did.
+-- Statements after this one see the changes of all transactions that held the lock before.
 SELECT pg_advisory_xact_lock(hashtextextended('namespace/' || %(seller_id)s || '/' || %(namespace)s, 0))
 
 -- name: next_place
--- Behind everything that waits, even where the clock has stepped back.
+-- After all waiting entries, even if the clock has stepped back.
 SELECT greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, %(above)s::bigint + 1,
                 (SELECT max(version) + 1 FROM uploads
                   WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND version > published_version),
@@ -22,7 +22,7 @@ INSERT INTO feed_deletions (seller_id, namespace, version, published_version, di
 VALUES (%(seller_id)s, %(namespace)s, %(version)s, 0, %(disposition)s, clock_timestamp(), %(trace_context)s)
 
 -- name: select_due
--- The first in the line of each namespace, and no other: one that is tried again after a failure is never overtaken.
+-- Only the first entry of each queue, so that an entry that is retried after a failure is never overtaken.
 SELECT task_key, upload_id, seller_id, namespace, mode, disposition, file_name, sha256, size_bytes, task_id, created_at,
        allow_removals, default_currency, allow_changes, version, trace_context
   FROM (SELECT DISTINCT ON (seller_id, namespace) *

@@ -1,5 +1,5 @@
 -- name: insert_upload
--- The version stays 0, that is, not due, until the file is stored.
+-- The version is 0 (not due) until the file is stored.
 INSERT INTO uploads (upload_id, seller_id, namespace, request_id, mode, disposition, file_name, sha256, size_bytes,
                      allow_removals, default_currency, allow_changes, stored, version, published_version, created_at)
 VALUES (%(upload_id)s, %(seller_id)s, %(namespace)s, %(request_id)s, %(mode)s, %(disposition)s, %(file_name)s,
@@ -8,7 +8,7 @@ ON CONFLICT (seller_id, request_id) WHERE request_id IS NOT NULL DO NOTHING
 RETURNING upload_id
 
 -- name: mark_stored
--- From here on the upload is due: a task will be made for it.
+-- The upload becomes due: a task will be created for it.
 UPDATE uploads SET stored = true, version = %(place)s, trace_context = %(trace_context)s
  WHERE upload_id = %(upload_id)s AND NOT stored
 

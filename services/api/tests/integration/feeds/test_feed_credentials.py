@@ -1,4 +1,4 @@
-"""Credentials go encrypted to the loader, and nowhere else: not into a column, a log or a response."""
+"""Credentials go to the loader only, and encrypted: never into a column, a log or a response."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GIVEN = FeedCredentials(
 
 @pytest.fixture
 def logged() -> Iterator[io.StringIO]:
-    """All logs, as a process in production writes them."""
+    """Return all logs, in the format of a process in production."""
     root = logging.getLogger()
     handlers, level, stream = root.handlers[:], root.level, io.StringIO()
     configure_logging("api", level="debug", stream=stream)
@@ -52,7 +52,7 @@ def forms_of(secret: str) -> list[bytes]:
 
 
 async def everything_kept(db: Database) -> bytes:
-    """Every row of every table, as text and with bytes as they are."""
+    """Return every row of every table, as text and with raw bytes."""
     kept = b""
     async with db.transaction() as tx:
         cursor = await tx.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'api'")
@@ -80,7 +80,7 @@ async def create(api: Any, credentials: FeedCredentials | None) -> Feed:
 
 
 async def opened(api: Any) -> FeedCredentials | None:
-    """Return the credentials as the loader would get them now."""
+    """Return the credentials as the loader would decrypt them now."""
     await api.stub.RunFeed(RunFeedRequest(name=NAME))
     sealed = api.loader.sources[NAME].sealed_credentials
     return FeedCredentials.FromString(api.cipher.decrypt(sealed, "shop/default")) if sealed else None

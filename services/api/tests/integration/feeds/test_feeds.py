@@ -1,4 +1,4 @@
-"""Feeds by link over real gRPC: made, changed, switched, deleted, and never two changes from one version."""
+"""Feeds by link over real gRPC: created, changed, paused and deleted; a version never gets two changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credentials of feeds whose key is lost are named with what to do, and no longer once that is done."""
+"""Feeds whose credential key is lost are named with the fix until it is done."""
 
 from __future__ import annotations
 

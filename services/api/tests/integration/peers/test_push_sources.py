@@ -1,4 +1,4 @@
-"""Every change of a feed reaches the loader, whatever fails on the way; one that is refused holds up no other."""
+"""Every change of a feed reaches the loader in spite of failures; a refused one does not hold up others."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_loader_that_lost_what_it_knew_is_told_again(
     async with asyncio.timeout(60):
         while not await nothing_is_due():
             await asyncio.sleep(0.02)
-    # Restored: one is unknown, one is as it was, one lives again.
+    # Restored: one is unknown, one is unchanged, one exists again.
     del api.loader.sources[name("a")]
     for namespace in "bc":
         older = SourceRecord.FromString(api.loader.sources[name(namespace)].SerializeToString())

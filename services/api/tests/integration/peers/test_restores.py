@@ -1,4 +1,4 @@
-"""Whole databases of the loader, the processor and the api put back to before changes, between the real neighbours."""
+"""The databases of loader, processor and api are restored from backups, one at a time, with real services."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 ACTIVE, PAUSED, REMOVED = feed_pb2.FEED_STATUS_ACTIVE, feed_pb2.FEED_STATUS_PAUSED, feed_pb2.FEED_STATUS_REMOVED
 LIMIT_S = 120
-ADVICE = "Create each once more (CreateFeed), and remove it if it is not wanted. The first are: "
+ADVICE = "Create each feed again (CreateFeed), and delete it if it is not needed. The first are: "
 
 
 def name_of(namespace: str) -> str:
@@ -56,7 +56,7 @@ def is_true(condition: Callable[[], bool]) -> Callable[[], Awaitable[bool]]:
 
 
 class Suite:
-    """The api with all its roles, and the services of its neighbours on real databases."""
+    """The api with all its roles, and the real services that it calls, on real databases."""
 
     def __init__(self, api: Any, databases: dict[str, Database], server: DatabaseServer) -> None:
         self.api = api
@@ -101,13 +101,13 @@ class Suite:
         return True
 
     async def sources(self) -> dict[str, int]:
-        """Return the status of each feed as the loader has it."""
+        """Return the status of each feed at the loader."""
         async with await psycopg.AsyncConnection.connect(self.databases["loader"].dsn) as connection:
             rows = await connection.execute("SELECT namespace, status FROM loader.feed_loader_task")
             return dict(await rows.fetchall())
 
     async def made_for(self, namespace: str) -> list[str]:
-        """Return what the tasks of a namespace were made for, the oldest first; a file's digest, or DELETE."""
+        """Return the purposes of the tasks of a namespace, oldest first: a file's digest, or DELETE."""
         tasks = await self.tasks(namespace)
         return ["DELETE" if task.kind == task_pb2.TASK_KIND_DELETE else task.source_sha256 for task in tasks]
 
@@ -123,7 +123,7 @@ class Suite:
         return " ".join(self.api.runner.blocked.get("verify-feeds", {}).values())
 
     async def until(self, condition: Callable[[], Awaitable[object]]) -> float:
-        """Return the seconds until a condition holds; calls that a restored database cuts off are made again."""
+        """Return the seconds until a condition holds; calls that a restored database cuts off are retried."""
         began_s = time.monotonic()
         async with asyncio.timeout(LIMIT_S):
             while True:
@@ -197,7 +197,7 @@ async def test_what_a_restored_neighbour_or_the_api_itself_has_lost_is_there_aga
     assert not set(found) & set(lost), "no number is used twice"
 
     async def name_their_tasks() -> bool:
-        """Look whether each upload names its present task, which it is given after that is there."""
+        """Return whether each upload names its new task; it does so shortly after the task exists."""
         for name in suite.uploads:
             upload = await suite.stub.GetUpload(feed_service_pb2.GetUploadRequest(name=name))
             try:
@@ -214,11 +214,11 @@ async def test_what_a_restored_neighbour_or_the_api_itself_has_lost_is_there_aga
 
     suite.restore("api")
     await suite.until(has_all)
-    await suite.until(is_true(lambda: "was restored: 2. Check the settings" in suite.named()))
-    assert f"unknown here, as this database was restored: 1. {ADVICE}{name_of('created')}" in suite.named()
+    await suite.until(is_true(lambda: "and uses them: 2. Check the settings" in suite.named()))
+    assert f"the loader fetches feeds that are unknown here: 1. {ADVICE}{name_of('created')}" in suite.named()
     assert await suite.status("paused") == ACTIVE, "the settings are those of the backup; the line says so"
     assert name_of("paused") in suite.named()
-    # As the line advises; what was created since is created once more.
+    # Follow the advice: a feed that was created after the backup is created again.
     await suite.until(lambda: suite.pause("paused"))
     await suite.until(lambda: suite.delete("removed"))
     await suite.until(lambda: suite.create("created"))

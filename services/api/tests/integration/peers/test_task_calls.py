@@ -1,4 +1,4 @@
-"""What sellers do with their loads goes to the processor, and its answer back."""
+"""Calls of sellers about their loads are passed on to the processor, with its response."""
 
 from __future__ import annotations
 

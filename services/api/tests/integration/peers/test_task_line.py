@@ -1,4 +1,4 @@
-"""Tasks of a namespace are made once each, in the order in which uploads and removals were acknowledged."""
+"""Each upload and removal gets one task; tasks of a namespace are created in the order of acknowledgement."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CONTENT = b"<yml_catalog/>"
 
 
 class Processor:
-    """Another service: knows each task by what it is for; `fails` decides over calls, before or after their effect."""
+    """Fake processor: knows each task by its purpose; `fails` makes calls fail, before or after their effect."""
 
     def __init__(self, fails: Callable[[], bool] = lambda: False) -> None:
         self._fails = fails
@@ -71,7 +71,7 @@ class Processor:
 
 @dataclass
 class Acknowledged:
-    """A call that got its response, and when it began and ended, by a count that everybody shares."""
+    """A call that got its response, with its begin and end by a counter that all callers share."""
 
     made_for: UUID | int
     began: int
@@ -79,7 +79,7 @@ class Acknowledged:
 
 
 class Seller:
-    """Uploads, deletes and makes anew, and notes what was acknowledged."""
+    """Uploads, deletes and creates feeds again, and records what was acknowledged."""
 
     def __init__(self, db: Database, blobs: BlobStore, file: Path, rng: random.Random) -> None:
         self._store = StoreUpload(db, blobs, BlobRefs())
@@ -112,14 +112,14 @@ class Seller:
             return None
 
     async def _remove(self, key: NamespaceKey) -> int:
-        """Make the feed, if there is none, and deletes it."""
+        """Create the feed, if there is none, and delete it."""
         await self._create(key, SETTINGS, request_id=None, timeout_s=None)
         removed = await self._delete(key, 1, timeout_s=None)
         return removed.version
 
 
 async def take(db: Database, push: CreateTasks, rng: random.Random) -> bool:
-    """One round of a pusher that leaves some rows alone, and dies now and then before it moves the mark."""
+    """Run one round of a pusher that leaves some rows and sometimes dies before it moves the mark."""
     async with db.transaction() as tx:
         rows = await fetch_named(tx, SQL["select_due"], {"limit": 50})
     chosen = [row for row in rows if rng.random() < 0.8]
@@ -152,13 +152,13 @@ async def test_order_of_tasks_is_the_order_of_answers_whatever_fails(
 
     async def work() -> None:
         while True:
-            was_over = over.is_set()  # before the look, which may come just before the last response
+            was_over = over.is_set()  # read before `take`, which may run just before the last response
             if not await take(db, push, rng) and was_over:
                 return
             await asyncio.sleep(0)
 
     working = [asyncio.create_task(work()) for _ in range(2)]
-    # The feed of a namespace is made and deleted by one, beside uploads by another.
+    # One task creates and deletes the feed of a namespace while another one uploads.
     await asyncio.gather(*(sell(namespace) for namespace in NAMESPACES))
     over.set()
     await asyncio.gather(*working)
@@ -220,7 +220,7 @@ async def test_upload_waits_for_a_removal_under_way_and_stands_behind_it(
         place = await task_line.next_place(tx, key)
         uploading = asyncio.create_task(seller._upload(key))
         while not await is_waiting():
-            assert not uploading.done(), "it was stored beside the removal"
+            assert not uploading.done(), "it was stored next to the removal"
         await task_line.insert_deletion(tx, FeedDeletion(key, place, 1))
     upload_id = await uploading
     async with db.transaction() as tx:
@@ -245,7 +245,7 @@ async def test_a_clock_that_stepped_back_puts_nobody_before_those_who_wait(
 async def test_a_task_belongs_to_the_trace_in_which_it_was_acknowledged(
     db: Database, blobs: BlobStore, file: Path
 ) -> None:
-    """An upload and a removal, in traces of their own, pushed in one batch."""
+    """An upload and a removal with different traces are pushed in one batch."""
     traces = {"u": "1" * 32, "r": "2" * 32}
     seller = Seller(db, blobs, file, random.Random(0))
     for namespace, act in (("u", seller._upload), ("r", seller._remove)):
@@ -286,7 +286,7 @@ async def test_tasks_that_the_processor_refuses_are_named_until_one_is_made(
 
 
 async def test_mark_of_an_upload_moves_by_version_and_never_falls(db: Database, blobs: BlobStore, file: Path) -> None:
-    """A pusher that stood still past its lease may be the second one to write the mark."""
+    """A pusher that paused past its lease may write the mark after its successor."""
     upload_id = await Seller(db, blobs, file, random.Random(1))._upload(NamespaceKey("shop", "one"))
     async with db.transaction() as tx:
         await tx.execute("UPDATE uploads SET version = 7, published_version = 5")

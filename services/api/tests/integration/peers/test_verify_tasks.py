@@ -1,4 +1,4 @@
-"""A processor whose database went back gets the uploads and removals again whose tasks it has lost, and no others."""
+"""After a restore, the processor gets the uploads and removals again whose tasks it lost, and no others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY = NamespaceKey("seller", "one")
 
 
 class Processor:
-    """Another service: the ids of the tasks that it still has, by namespace."""
+    """Fake processor: the ids of the tasks that it still has, by namespace."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, list[int]] = {}
@@ -36,7 +36,7 @@ class Processor:
 
 
 class Api:
-    """The tables, and what is compared."""
+    """The tables, and the verifier."""
 
     def __init__(self, db: Database) -> None:
         self.db = db
@@ -77,11 +77,11 @@ class Api:
         )
 
     async def due(self) -> list[int]:
-        """Versions of what waits for a task, in their order, as the pusher goes through them."""
+        """Return the versions of waiting uploads and removals, in the order of the pusher."""
         found: list[int] = []
         async with self.db.transaction() as tx:
             while rows := await (await tx.execute(task_line.SQL["select_due"], {"limit": 10})).fetchall():
-                found += [row[-2] for row in rows]  # the trace is last
+                found += [row[-2] for row in rows]  # the last column is the trace
                 await tx.execute("UPDATE uploads SET published_version = version WHERE version = %s", [found[-1]])
                 await tx.execute(
                     "UPDATE feed_deletions SET published_version = version WHERE version = %s", [found[-1]]
@@ -153,7 +153,7 @@ async def test_an_upload_that_came_meanwhile_is_not_followed_by_older_ones(api: 
     await api.upload(10, 11)
     await api.upload(20, 21)
     api.processor.tasks[KEY.name] = [11]
-    # Its task has the id 41, whether the api knows that yet or not: tasks made later for older files would be newer.
+    # Its task has the id 41, even if the api does not know that yet: new tasks for older files would be newer than it.
     api.processor.meanwhile = lambda: api.upload(40, task_id)
     assert await api.verifier.verify() == 0
     assert 20 not in await api.due()

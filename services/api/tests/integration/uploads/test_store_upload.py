@@ -1,4 +1,4 @@
-"""What is acknowledged is stored and due; what is not leaves nothing due.
+"""An acknowledged upload is stored and due; one that was not acknowledged leaves nothing due.
 
 This file is also the process that a test kills: `python <this file> <json>`.
 """
@@ -97,14 +97,14 @@ async def test_request_that_failed_before_its_file_was_stored_can_be_sent_again(
 
 
 class NoTasks:
-    """The processor, which has none."""
+    """Fake processor without tasks."""
 
     async def find_tasks(self, names: Collection[str]) -> set[str]:
         return set()
 
 
 async def store_and_die(settings: dict[str, str]) -> None:
-    """Do what the api does with an upload, up to the step at which it is killed."""
+    """Run the steps of an upload up to the one at which the process is killed."""
     db = Database(settings["dsn"], schema="api", application_name="dying")
     await db.open()
     options = {name: settings[name] for name in ("endpoint", "access_key", "secret_key", "bucket")}
@@ -122,11 +122,11 @@ async def test_killed_between_reference_and_upload_leaves_no_bytes_and_nothing_d
     settings = {"dsn": db.dsn, "endpoint": s3.endpoint, "access_key": s3.access_key, "secret_key": s3.secret_key}
     settings |= {"bucket": bucket, "path": str(file), "request_id": request_id}
     await run_until_killed(__file__, settings | {"is_file_there": is_file_there})
-    # Nobody loads what has a reference and may have no bytes; while its sender may send again, nothing is swept.
+    # The upload has a reference but perhaps no bytes, so it is not loaded; nothing is swept while its sender may retry.
     assert await due(db) == []
     assert await refs.sweep(db, blobs, grace_s=NO_GRACE_S) == 0
     assert await blobs.list_own() == ([request.sha256] if is_file_there else [])
-    # It does not: the reference goes with the upload, and the bytes with the reference.
+    # The sender does not retry: the clean-up deletes the upload and its reference, and the sweep deletes the bytes.
     clean_up = api_clean_up(NoTasks(), refs, history_uploads=2, removed_days=45)
     await clean_up.run(db, datetime.now(UTC) + timedelta(days=2))
     await refs.sweep(db, blobs, grace_s=NO_GRACE_S)
@@ -134,7 +134,7 @@ async def test_killed_between_reference_and_upload_leaves_no_bytes_and_nothing_d
         cursor = await tx.execute("SELECT sha256 FROM blob_refs UNION ALL SELECT sha256 FROM blobs")
         assert await cursor.fetchall() == []
     assert await blobs.list_own() == []
-    # It does after all.
+    # The sender retries after all.
     upload = await StoreUpload(db, blobs, refs)(request, file)
     assert [row[1] for row in await due(db)] == [upload.upload_id]
     assert await blobs.fetch(upload.sha256, tmp_path / "back") == file.stat().st_size

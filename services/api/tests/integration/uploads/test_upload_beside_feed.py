@@ -40,18 +40,18 @@ Refusal = Callable[[Awaitable[object]], Awaitable[tuple[grpc.StatusCode, str, li
 async def parts(sent: list[bytes] | None = None, **fields: Any) -> AsyncIterator[UploadFeedRequest]:
     yield UploadFeedRequest(spec=UploadSpec(seller_id="shop", **fields))
     if sent is not None:
-        await asyncio.Event().wait()  # whoever is refused before the bytes are taken never sees more of them
+        await asyncio.Event().wait()  # a sender that is refused at the spec stops sending bytes
     yield UploadFeedRequest(chunk=CONTENT)
 
 
 class AnyFormat(CheckFormat):
-    """Takes every format, as while the processor is away."""
+    """Accepts any format, as the check does while the processor is unavailable."""
 
     def __init__(self) -> None:
         """Need no processor."""
 
     async def __call__(self, given: str, *, field: str) -> None:
-        """Refuse nothing."""
+        """Accept any format."""
 
 
 async def create(api: Any) -> None:

@@ -1,4 +1,4 @@
-"""UploadFeed over real gRPC: pieces in order, whole files only, tasks requested of the processor."""
+"""UploadFeed over real gRPC: pieces in order, complete files only, tasks created at the processor."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def test_decision_is_the_processor_s(feeds: FeedServiceStub, refusal: Refu
 async def test_watch_ends_when_the_api_begins_to_stop(
     start_api: Callable[..., Awaitable[Any]], refusal: Refusal, processor_hangs: bool
 ) -> None:
-    """The grace is longer than any test, so a watch that waited for it would never end."""
+    """The grace period is longer than any test, so a watch that did not end early would fail it."""
     api = await start_api(roles={"serve"}, drain_grace_s=600, watch_interval_s=0.25 if processor_hangs else 3600)
     api.processor.looks = -1_000_000_000
     watch = api.stub.WatchTask(task_service_pb2.GetTaskRequest(name="sellers/shop/feeds/default/tasks/1"))

@@ -1,4 +1,4 @@
-"""Uploads that are open: ended when nothing comes, few at once, and small while they wait."""
+"""Open uploads: aborted when idle, limited in number, and small in memory while they wait."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ StartApi = Callable[..., Awaitable[Any]]
 
 
 async def open_upload(api: Any, seller_id: str = "shop", *, pieces: int = 0) -> Any:
-    """Open an upload and leave it so; returns the call."""
+    """Open an upload, leave it open and return the call."""
     call = api.stub.UploadFeed()
     await call.write(UploadFeedRequest(spec=UploadSpec(seller_id=seller_id)))
     for _ in range(pieces):
@@ -99,7 +99,7 @@ async def test_uploads_past_the_limit_are_refused_at_once(
 async def test_idlest_upload_makes_place_when_all_places_are_taken(
     start_api: StartApi, eventually: Callable[..., Awaitable[None]]
 ) -> None:
-    """Many sellers with one idle upload each would keep out everybody else for as long as they come again."""
+    """Otherwise many sellers with one idle upload each could keep out all others for as long as they reconnect."""
     api = await start_api(
         roles={"serve"}, upload_idle_s=600, upload_spared_s=0.5, upload_streams=2, upload_limit_bytes=1 << 30
     )
@@ -129,7 +129,7 @@ async def test_idlest_upload_makes_place_when_all_places_are_taken(
 async def test_open_upload_keeps_no_piece_in_memory(
     start_api: StartApi, eventually: Callable[..., Awaitable[None]]
 ) -> None:
-    """The iterator of grpc.aio, a loop's variable, a generator's: each would hold the last piece for as long."""
+    """The iterator of grpc.aio, the variable of a loop and that of a generator could each hold the last piece."""
     earlier = {id(each): each for each in gc.get_objects() if isinstance(each, UploadFeedRequest)}  # of other tests
     api = await start_api(roles={"serve"}, upload_idle_s=600)
     calls = [await open_upload(api, pieces=1) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""A namespace that is filled by uploads alone is listed, shown and removed like one with a link."""
+"""A namespace that is filled by uploads only is listed, shown and removed like one with a link."""
 
 from __future__ import annotations
 
@@ -62,28 +62,28 @@ async def delete(api: Any, disposition: Disposition = DISPOSITION_DELETE) -> Fee
 
 
 async def listed(api: Any, **page: Any) -> list[tuple[str, str]]:
-    """Namespaces of the seller, each with its link."""
+    """Return the namespaces of the seller, each with its link."""
     found = await api.stub.ListFeeds(ListFeedsRequest(parent="sellers/shop", **page))
     following = await listed(api, **page | {"page_token": found.next_page_token}) if found.next_page_token else []
     return [(feed.namespace, feed.settings.source.url) for feed in found.feeds] + following
 
 
 async def deletions(db: Database) -> list[tuple[int, int]]:
-    """Version and disposition of each removal."""
+    """Return version and disposition of each removal."""
     async with db.transaction() as tx:
         rows = await tx.execute("SELECT version, disposition FROM feed_deletions ORDER BY version")
         return [(version, disposition) for version, disposition in await rows.fetchall()]
 
 
 async def count_sources(db: Database) -> tuple[int, int]:
-    """How many feeds are to be sent to the loader, and how many it is expected to know."""
+    """Return how many feeds are due for the loader, and how many it has acknowledged."""
     async with db.transaction() as tx:
         due = await (await tx.execute(SQL["select_due"], {"limit": 10})).fetchall()
         return len(due), len(await list_published(tx, None, limit=10))
 
 
 async def make_task(db: Database) -> None:
-    """Have the processor make the tasks of all that waits."""
+    """Have the processor create the tasks of all waiting uploads and removals."""
     async with db.transaction() as tx:
         for table in ("uploads", "feed_deletions"):
             await tx.execute(f"UPDATE {table} SET published_version = version")
@@ -139,7 +139,7 @@ async def test_it_is_removed_and_filled_and_removed_again(
     assert (removed.status, await get(api), await listed(api)) == (FEED_STATUS_REMOVED, removed, [])
     await eventually(lambda: api.processor.tasks.get(("shop", "default")) == line)
     assert api.processor.requests[-1].disposition == disposition
-    assert await count_sources(db) == (0, 0), "nor is it expected to know it"
+    assert await count_sources(db) == (0, 0), "nor has the loader acknowledged it"
     api.processor.listed = [task("DELETE", "IN_PROGRESS", run=0), task("LOAD", "SUCCEEDED")]
     assert await delete(api) == removed, "a repeated call makes no further task"
     line.append((await upload(api), 0))
@@ -149,7 +149,7 @@ async def test_it_is_removed_and_filled_and_removed_again(
     line.append(("DELETE", again.version))
     await eventually(lambda: api.processor.tasks.get(("shop", "default")) == line)
     assert await deletions(db) == [(removed.version, disposition), (again.version, disposition)]
-    assert (await count_sources(db), api.loader.sources) == ((0, 0), {}), "the loader never hears of it"
+    assert (await count_sources(db), api.loader.sources) == ((0, 0), {}), "it is never sent to the loader"
     made = await api.stub.CreateFeed(CreateFeedRequest(parent="sellers/shop", settings=SETTINGS))
     assert (made.status, made.version > again.version) == (FEED_STATUS_ACTIVE, True)
     await eventually(lambda: NAME in api.loader.sources)
@@ -161,7 +161,7 @@ async def test_uploads_after_a_removed_link_are_a_namespace_of_their_own(api: An
     linked = await api.stub.CreateFeed(CreateFeedRequest(parent="sellers/shop", settings=SETTINGS))
     removed = await delete(api)
     assert await listed(api) == []
-    async with db.transaction() as tx:  # the clock has gone back since
+    async with db.transaction() as tx:  # the clock has stepped back since
         await tx.execute("UPDATE feed SET version = version + 3600000000")
     await upload(api)
     assert await listed(api) == [("default", "")]
@@ -193,7 +193,7 @@ async def test_a_removal_that_left_offers_is_made_again(
     await upload(api)
     removed = await delete(api)
     api.processor.listed = newest
-    assert await delete(api) == removed, "while its task is to be made there is no other"
+    assert await delete(api) == removed, "a removal that waits for its task gets no second one"
     await make_task(db)
     again = await delete(api)
     assert (again.version > removed.version) == is_removed_again
@@ -256,7 +256,7 @@ async def test_a_load_never_removes_offers_kept_by_hand(api: Any, refusal: Refus
 
 
 async def test_a_namespace_that_only_the_processor_knows_is_removed(api: Any, db: Database, refusal: Refusal) -> None:
-    """Its uploads were lost with a database that was restored."""
+    """Its uploads were lost when the api's database was restored."""
     assert await refusal(delete(api)) == (MISSING, "FEED_NOT_FOUND", [])
     api.processor.listed = None
     away: tuple[grpc.StatusCode, str, list[str]] = (grpc.StatusCode.UNAVAILABLE, "PROCESSOR_UNAVAILABLE", [])

@@ -1,4 +1,4 @@
-"""A canceled load is explained where it changed the offer last, and nowhere else."""
+"""A canceled load is explained only for an offer that it changed last."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOADED = Task(task_id=5, status=TASK_STATUS_SUCCEEDED)
         (LOADED, Offer(last_task_id=7), TASK_STATUS_CANCELED, True),
         (None, Offer(last_task_id=7), TASK_STATUS_CANCELED, True),
         (LOADED, Offer(last_task_id=5), TASK_STATUS_CANCELED, False),
-        (LOADED, Offer(last_task_id=7), TASK_STATUS_SUCCEEDED, False),  # it has come since the loads were listed
+        (LOADED, Offer(last_task_id=7), TASK_STATUS_SUCCEEDED, False),  # it was created after the loads were listed
         (LOADED, Offer(last_task_id=7), None, False),
         (None, Offer(), TASK_STATUS_CANCELED, False),
         (LOADED, UNKNOWN, TASK_STATUS_CANCELED, False),

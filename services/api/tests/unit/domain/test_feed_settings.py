@@ -1,4 +1,4 @@
-"""Settings of feeds: what a mask changes, what is refused, and by which name."""
+"""Settings of feeds: changes by a mask, refused values, and the field names in errors."""
 
 from __future__ import annotations
 

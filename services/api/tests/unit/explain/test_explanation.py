@@ -1,4 +1,4 @@
-"""What an explanation says of each outcome, and that every combination of facts has a sound one."""
+"""The explanation of each outcome; every combination of facts has a sound one."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def found(seconds_ago: int = 24) -> Hit:
 
 
 def link(outcome: str = "FAILED", code: str = "HTTP_NOT_FOUND", failures: int = 1, *, is_paused: bool = False) -> Link:
-    """Return a feed whose newest fetch ended one minute ago, and whose next one is due in ten."""
+    """Return a feed whose newest fetch ended one minute ago, and whose next fetch is due in ten."""
     state = FeedSourceState(feed_version=3, failures=failures)
     if outcome:
         failed = outcome == "FAILED"
@@ -168,7 +168,7 @@ def facts(
 
 @dataclass
 class Case:
-    """Facts, and the messages about them; `steps` are names of stages with their states, others do not matter."""
+    """Facts with the expected texts; `steps` maps stages to expected states, others are not checked."""
 
     facts: Facts
     outcome: str
@@ -234,7 +234,7 @@ CASES = {
         facts(Look(task(7), located(4, 6), [issue("DUPLICATE_ID", kind="DUPLICATE", line=6)]), kept(), found()),
         "SEARCHABLE",
         ["is repeated on line 6"],
-        "Remove the offer on line 6, or give it an id of its own.",
+        "Remove the offer on line 6, or give it a unique id.",
         {"CHECKS": "WARNING", "APPLIED": "DONE"},
     ),
     "removed": Case(
@@ -791,7 +791,7 @@ def test_long_wait_is_reported_as_one() -> None:
     assert "inform the operator" in step_of(explanation, "SEARCHABLE").text
 
 
-# Every response that a source may give, freely combined: also what should never come together.
+# Every response of every source, freely combined, including combinations that should never occur.
 issues_ = st.lists(
     st.builds(
         issue,
@@ -876,7 +876,9 @@ def assert_sound(explanation: OfferExplanation) -> None:
             for step in explanation.steps[at + 1 :]
             if step.state != explanation_pb2.EXPLANATION_STATE_SKIPPED
         }
-        assert beyond <= {explanation_pb2.EXPLANATION_STAGE_APPLIED}, "but for where it was removed, all are skipped"
+        assert beyond <= {explanation_pb2.EXPLANATION_STAGE_APPLIED}, (
+            "all are skipped, except the one that shows the removal"
+        )
         assert explanation.steps[at].code
         assert explanation.suggestion
         assert explanation.fate not in {explanation_pb2.OFFER_FATE_SEARCHABLE, explanation_pb2.OFFER_FATE_ON_ITS_WAY}
@@ -885,7 +887,7 @@ def assert_sound(explanation: OfferExplanation) -> None:
     assert explanation.fate
     assert explanation.summary.strip()
     times = [step.time.ToNanoseconds() for step in explanation.steps if step.HasField("time")]
-    assert times == sorted(times), "no station is passed before the one before it"
+    assert times == sorted(times), "no stage is passed before the previous one"
     for text in (explanation.summary, *(step.text for step in explanation.steps)):
         assert not re.search(r"\s\s|[{}]|\bNone\b(?! of)", text), text
     assert (explanation.fate == explanation_pb2.OFFER_FATE_SEARCHABLE) is (

@@ -1,4 +1,4 @@
-"""The sentences of explanations stand in one table, and each of them is used."""
+"""The sentences of explanations are in one table, and each of them is used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SENTENCE = re.compile(r"\w[.;:,]? \w.*[a-z][.;](\W|$)")
 
 
 def texts_of(tree: ast.Module) -> list[str]:
-    """Return the texts of a module, what stands between the braces of an f-string included; without docstrings."""
+    """Return the texts of a module, including those inside the braces of f-strings, without docstrings."""
     expressions = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in expressions]
     return [node.value for node in constants if isinstance(node.value, str)]
@@ -31,7 +31,12 @@ def test_no_sentence_stands_beside_the_table() -> None:
 
 
 def test_what_a_sentence_is() -> None:
-    others = ("The list of offers has not applied it", "", "Final", "change too much")  # pieces, which end in no stop
+    others = (
+        "The list of offers has not applied it",
+        "",
+        "Final",
+        "change too much",
+    )  # parts of sentences, without a full stop
     found = {name for name in NAMES if SENTENCE.search(getattr(sentences, name))}
     assert {"NOT_REACHED", "IN_OFFERS", "BANNED", "NOT_ALL", "TAKES_LONG"} <= found
     assert not any(SENTENCE.search(other) for other in others)

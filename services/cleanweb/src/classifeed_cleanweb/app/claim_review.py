@@ -13,7 +13,7 @@ from classifeed_common.rpc.call import remaining_s
 
 
 class Claim(NamedTuple):
-    """The project, and the text that the reviewer has now; None: none waits for them."""
+    """A project, and the text that the reviewer holds now; None: no text waits for the reviewer."""
 
     project: Project
     review: ClaimedReview | None
@@ -22,15 +22,17 @@ class Claim(NamedTuple):
 async def claim_review(
     database: Database, project_name: str, reviewer: str, *, lease_s: float, after: int = 0
 ) -> Claim:
-    """Lease a text of a project to a reviewer: the one they hold, or else the oldest that nobody holds.
+    """Lease a text of a project to a reviewer: the text that the reviewer holds, otherwise the oldest free one.
 
-    A reviewer holds one text a project: a claim ends their other leases there. A repeated claim returns the same text,
-    with the whole lease again. Texts about which the reviewer has given an opinion are left out.
+    A reviewer holds one text per project: a claim ends their other leases there. A repeated claim returns the same text
+    with a full lease. Texts that have an opinion of the reviewer are skipped.
 
     Args:
-        reviewer: as `person_name` has it.
+        database: database of the reviews.
+        project_name: name of the project.
+        reviewer: name in the form of `person_name`.
         lease_s: seconds after which another reviewer may get the text.
-        after: only reviews with a higher number: the reviewer has given the others back.
+        after: number after which reviews are considered: the reviewer has given back the earlier ones.
 
     Raises:
         InvalidArgument: there is no such project.

@@ -1,4 +1,4 @@
-"""What cleanweb keeps, and for how long (ADR 0036)."""
+"""Retention: which records cleanweb deletes, and at which age (ADR 0036)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def cleanweb_clean_up(*, requests_days: int, kept_reviews_s: float) -> CleanUp:
     """Return the clean-up.
 
     Args:
-        requests_days: how long requests are kept that have ended, with their reviews and opinions.
-        kept_reviews_s: how long reviews are kept for equal texts.
+        requests_days: days that ended requests are kept, with their reviews and opinions.
+        kept_reviews_s: seconds that reviews are kept for equal texts.
     """
     ages = {"delete_requests": timedelta(days=requests_days), "delete_kept": timedelta(seconds=kept_reviews_s)}
     return CleanUp(

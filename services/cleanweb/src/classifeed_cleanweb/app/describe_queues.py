@@ -1,4 +1,4 @@
-"""Describe what waits for reviewers, and what they have done by day."""
+"""Describe the queues of reviewers, and their opinions by day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAYS: Final = 7
 
 
 class DayOfProject(NamedTuple):
-    """Opinions of a day in a project, and what they cost."""
+    """Opinions in a project on a day, and their cost."""
 
     day: date
     project: str
@@ -25,7 +25,7 @@ class DayOfProject(NamedTuple):
 
 
 class Queues(NamedTuple):
-    """Each project in its order, and days with opinions, today first."""
+    """All projects in order, and days with opinions, today first."""
 
     projects: list[QueueFigures]
     days: list[DayOfProject]

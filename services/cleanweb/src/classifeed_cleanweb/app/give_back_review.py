@@ -8,6 +8,6 @@ from classifeed_common.rpc.call import remaining_s
 
 
 async def give_back_review(database: Database, review_id: int, reviewer: str) -> bool:
-    """End the lease of a reviewer, named as `person_name` has it; return False where they have none. Idempotent."""
+    """End the lease of a reviewer (in the form of `person_name`); return False if there is none. Idempotent."""
     async with database.transaction(timeout_s=remaining_s()) as tx:
         return await reviews.give_back(tx, review_id, reviewer)

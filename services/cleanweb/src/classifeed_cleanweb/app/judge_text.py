@@ -1,4 +1,4 @@
-"""TextJudge: judges texts by rules and by earlier reviews, or has people review them."""
+"""TextJudge: judges texts by rules and by earlier reviews, or opens reviews by people."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONG_CHARS: Final = 5_000
 
 
 class TextRequest(NamedTuple):
-    """A text that is to be judged, and for whom; one that is only checked opens no review."""
+    """A text to judge, and its requester; a text that is only checked opens no review."""
 
     service: str
     environment: str
@@ -38,7 +38,7 @@ class TextRequest(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A verdict, and the findings or the reviewers that it rests on."""
+    """A verdict, and the findings or the reviewers behind it."""
 
     name: str
     source: str
@@ -48,7 +48,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What is known of a text now: all verdicts and who gave them, or nothing while people have it."""
+    """Current judgement of a text: all verdicts and their source, or nothing while people have the text."""
 
     verdicts: tuple[Verdict, ...] = ()
     source: str = AUTOMATIC
@@ -59,10 +59,11 @@ class TextJudge:
     """Judges texts.
 
     Args:
-        current: returns the automatic rules in force.
+        database: database of the reviews.
+        current: returns the current automatic rules.
         auto_pass: whether a text without findings and with a low score passes without a review.
-        pass_score: the highest score with which it does.
-        kept_s: how long reviews are kept for equal texts.
+        pass_score: highest score with which a text passes.
+        kept_s: seconds that reviews are kept for equal texts.
     """
 
     def __init__(
@@ -79,14 +80,13 @@ class TextJudge:
         self._auto_pass = auto_pass
         self._pass_score = pass_score
         self._kept_s = kept_s
-        # One at a time: threads that judge compete with the event loop, and not with each other.
+        # One at a time: a judging thread competes with the event loop, and must not compete with others, too.
         self._judging_long = asyncio.Lock()
 
     async def __call__(self, texts: Sequence[TextRequest]) -> list[Judged]:
-        """Return the verdicts about each text; where there are none, a review is open when this returns, except of a
-        text that is only checked.
+        """Return the verdicts about each text. Without verdicts, a review is open on return unless it is only a check.
 
-        A text that is equal to one that people review, of the same or another key, joins its reviews.
+        A text that equals a text under review, with the same key or another, joins its reviews.
         """
         automatics = self._current()
         judged: list[Judged | None] = []
@@ -122,10 +122,10 @@ class TextJudge:
             if reviewed := [
                 each.cache_key for each in undecided if each.cache_key not in kept and self._is_reviewed(each)
             ]:
-                # A review may have ended before the lock was there.
+                # A review may have ended before the lock was acquired.
                 await reviews.lock_texts(tx, reviewed)
                 kept |= await reviews.find_kept(tx, reviewed, age_s=self._kept_s)
-            # In one order, so that two batches with the same texts wait for one another, and not each for the other.
+            # A fixed order prevents a deadlock between two batches with the same texts.
             for each in sorted(undecided, key=lambda each: each.text.key):
                 if (found := kept.get(each.cache_key)) is not None:
                     verdicts = (Verdict(name, PEOPLE, reviewers=found.reviewers) for name in found.verdicts)
@@ -157,7 +157,7 @@ class TextJudge:
 
 
 class _Undecided(NamedTuple):
-    """A text in which the rules found nothing, and its place among those that were requested together."""
+    """A text without findings, and its index in the request."""
 
     place: int
     text: TextRequest

@@ -1,4 +1,4 @@
-"""Measure what waits: reviews by project, and callbacks."""
+"""Measure waiting reviews by project, and waiting callbacks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from classifeed_common.db import Database
 
 
 async def measure_queues(database: Database, *, deadline_s: float) -> dict[str, str]:
-    """Set the gauges; return which callbacks were given up, for readiness.
+    """Set the gauges; return the number of given-up callbacks for readiness.
 
     Args:
-        deadline_s: age from which a review is late.
+        database: database of the reviews.
+        deadline_s: age in seconds from which a review is late.
     """
     async with database.connection() as connection:
         found = await reviews.count_queues(connection, deadline_s=deadline_s)

@@ -1,4 +1,4 @@
-"""Callbacks without a job get one: a restore of the job tables has lost it."""
+"""Enqueue jobs for callbacks without one: a restore of the job tables has lost their jobs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _PAGE_CALLBACKS: Final = 1000
 
 
 class ResumeCallbacks:
-    """Enqueues callbacks that have waited, a page a call; one that has a job keeps it.
+    """Enqueues waiting callbacks, one page per call; a callback that has a job keeps it.
 
     Args:
-        database: with the callbacks.
+        database: database of the callbacks.
         enqueue: enqueues a delivery once.
         age_s: age from which a callback may have lost its job, in seconds.
     """
@@ -27,7 +27,7 @@ class ResumeCallbacks:
         self._after = 0
 
     async def __call__(self) -> dict[str, str]:
-        """Enqueue the next page of callbacks; nothing is blocked by it."""
+        """Enqueue the next page of callbacks; nothing is reported as blocked."""
         async with self._database.transaction() as tx:
             page = await callbacks.list_undelivered(tx, age_s=self._age_s, after=self._after, limit=_PAGE_CALLBACKS)
             for row in page:

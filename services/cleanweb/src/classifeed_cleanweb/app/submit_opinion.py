@@ -1,4 +1,4 @@
-"""Opinions about a text: two that agree end a review, and the last review of a text sends its verdicts to every key."""
+"""Opinions about a text: agreement ends a review, and the last review of a text sends its verdicts to every key."""
 
 from __future__ import annotations
 
@@ -26,20 +26,23 @@ async def submit_opinion(
     verdicts: Collection[str],
     cost: float,
 ) -> bool:
-    """Store an opinion of the reviewer who holds the text, or held it last; return whether the review has ended.
+    """Store an opinion of the current or last holder of the text; return whether the review has ended.
 
-    A second opinion of a reviewer about a review changes nothing.
+    A second opinion of a reviewer on a review changes nothing.
 
     Args:
-        reviewer: as `person_name` has it.
-        enqueue: enqueues the delivery of a callback in the transaction that ends the review; given its number,
-            service, environment and key.
-        cost: what an opinion costs.
+        database: database of the reviews.
+        enqueue: enqueues the delivery of a callback in the transaction that ends the review. Its arguments are the
+            number, service, environment and key of the callback.
+        review_id: number of the review.
+        reviewer: name in the form of `person_name`.
+        verdicts: chosen verdicts; empty: nothing is wrong with the text.
+        cost: cost of an opinion.
 
     Raises:
         NotFound: there is no such review.
-        InvalidArgument: a verdict is none of the project's.
-        FailedPrecondition: the reviewer did not claim the text, or another one did since.
+        InvalidArgument: the project does not have one of the verdicts.
+        FailedPrecondition: the reviewer did not claim the text, or another reviewer has claimed it since.
     """
     async with database.transaction(timeout_s=remaining_s()) as tx:
         has_text = await reviews.lock_text_of(tx, review_id)
@@ -68,7 +71,7 @@ async def submit_opinion(
 
 
 def _check_lease(review: Any, reviewer: str) -> None:
-    """Pass where a reviewer holds a review, or was the last to hold it: the number of a review alone is no way in."""
+    """Check that a reviewer holds a review, or held it last: knowing the number of a review is not enough."""
     if review.leased_by is not None and person_name(review.leased_by) == reviewer:
         return
     if review.is_leased:

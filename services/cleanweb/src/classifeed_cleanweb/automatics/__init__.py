@@ -1,7 +1,7 @@
-"""Automatic rules: what a text clearly holds, by lists, shapes and a small model.
+"""Automatic rules: obvious violations in a text, found by lists, patterns and a small model.
 
-A pure package: of files it reads the weights in the wheel, and nothing else. `Automatics.load(document)` makes a judge
-of rules, while another one may still serve; `judge(text, regions, kind)` is all that a service needs of it.
+A pure package: the only file that it reads is the model in the wheel. `Automatics.load(document)` builds a judge from
+rules, while an older one may still serve. A service only needs `judge(text, regions, kind)`.
 """
 
 from classifeed_cleanweb.automatics.found import LOW_SCORE, Finding, Found

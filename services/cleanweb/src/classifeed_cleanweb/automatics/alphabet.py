@@ -1,8 +1,8 @@
-"""Which letters a character may stand for, and classes of characters that a text is searched by.
+"""Letters that a character may replace, and classes of characters for the search.
 
-A class holds all letters and signs that may stand for one another, directly or by way of a third one: `o`, Cyrillic `о`
-and `0` are one class. Terms and texts are compared by classes first, which is quick and too wide, and a place that is
-found is compared letter by letter with `stands_for`.
+A class contains all letters and signs that may replace one another, directly or through a third one: `o`, Cyrillic `о`
+and `0` are one class. Terms and texts are first compared by classes, which is quick but matches too much. A match is
+then compared letter by letter with `stands_for`.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ import numpy as np
 import numpy.typing as npt
 
 DROPPED: Final = 0
-"""Class of what a reader does not see: combining marks, characters of no width."""
+"""Class of characters that a reader does not see: combining marks, characters of no width."""
 SEPARATOR: Final = 1
 """Class of everything between words."""
 MASK: Final = 2
-"""Class of signs that are written for any letter."""
+"""Class of signs that may replace any letter."""
 OTHER: Final = 255
 """Class of letters that no term has."""
 
 LETTER: Final = ord("L")
 DIGIT: Final = ord("D")
 SIGN: Final = ord("#")
-"""Shape of a sign that may be written for a letter."""
+"""Shape of a sign that may replace a letter."""
 ENDING: Final = ord("E")
-"""Shape of a sign that ends sentences, and may be written for a letter before another letter."""
+"""Shape of a sign that ends sentences, and may replace a letter before another letter."""
 MASKING: Final = ord("M")
 SPACE: Final = ord("S")
 PUNCTUATION: Final = ord("P")
 MARK: Final = ord("C")
-"""Shape of a combining mark; other characters that are not seen have 0."""
+"""Shape of a combining mark; other invisible characters have 0."""
 
 MASK_SIGN: Final = "*"
 _MASK_SIGNS: Final = "*#•●×"
 _LATIN: Final = "abcdefghijklmnopqrstuvwxyz"
 _CYRILLIC: Final = "абвгдежзиклмнопрстуфхцчшщъыьэюя"
-# What a character is read as, beside itself.
+# Other characters that a character may be read as.
 _TWINS: Final = {
     "a": "а", "b": "в", "c": "с", "e": "е", "h": "н", "k": "к", "m": "м", "n": "п", "o": "о", "p": "р", "r": "г",
     "t": "т", "u": "и", "w": "ш", "x": "х", "y": "у", "і": "iи", "ѕ": "s", "ј": "j", "ԁ": "d", "ԛ": "q", "ԝ": "w",
@@ -63,7 +63,7 @@ _ENCLOSED: Final = range(0x1F100, 0x1F1A0)
 
 @cache
 def base_of(character: str) -> str:
-    """Return a character without case, accent and width; "" where a reader does not see it."""
+    """Return a character without case, accent and width; "": a reader does not see it."""
     if character in _BASES:
         return _BASES[character]
     if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
@@ -74,7 +74,7 @@ def base_of(character: str) -> str:
 
 @cache
 def stands_for(character: str) -> frozenset[str]:
-    """Return the letters of terms that a character may be written for."""
+    """Return the letters of terms that a character may replace."""
     base = base_of(character)
     if base in _MASK_SIGNS and base:
         return frozenset(MASK_SIGN)
@@ -85,13 +85,13 @@ def stands_for(character: str) -> frozenset[str]:
 
 
 def fold(word: str) -> str:
-    """Return a term as it is compared: bases of its characters, runs of anything else one space."""
+    """Return a term in its form for comparison: bases of its characters, and one space for each run of others."""
     bases = (base_of(character) for character in word)
     return " ".join("".join(base if base.isalnum() or base == MASK_SIGN else " " * len(base) for base in bases).split())
 
 
 def spell(word: str) -> str:
-    """Return a word as the accents of terms are compared: lower case, composed, no letter twice in a row."""
+    """Return a word in its form for comparing accents: lower case, composed, no letter twice in a row."""
     return _REPEATED.sub(r"\1", unicodedata.normalize("NFKC", word.replace("İ", "i").lower()))
 
 
@@ -121,7 +121,7 @@ CLASS_OF: Final = _classes()
 
 
 def class_bytes(term: str) -> bytes:
-    """Return the classes of a folded term, runs of one class as one."""
+    """Return the classes of a folded term, with runs of one class collapsed."""
     classes = [CLASS_OF.get(letter, OTHER) for letter in term]
     return bytes(one for place, one in enumerate(classes) if place == 0 or one != classes[place - 1])
 
@@ -162,4 +162,4 @@ CLASSES, SHAPES = _tables()
 SIGNS: Final = frozenset(
     chr(code) for shape in (DIGIT, SIGN, ENDING, MASKING) for code in np.flatnonzero(shape == SHAPES).tolist()
 )
-"""Digits and signs that may be written for letters, in each width."""
+"""Digits and signs that may replace letters, in each width."""

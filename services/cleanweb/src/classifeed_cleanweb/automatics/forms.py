@@ -1,7 +1,7 @@
-"""Word forms out of a short notation.
+"""Word forms from a short notation.
 
-`{a,b,}c` is `ac`, `bc`, `c`; braces may nest. `stem<name>` is the stem with each suffix of the list `name`. The order
-of the forms is the order of the notation, so that a list is the same each time that it is built.
+`{a,b,}c` is `ac`, `bc`, `c`; braces may nest. `stem<name>` is the stem with each suffix of the list `name`. The forms
+have the order of the notation, so that each build yields the same list.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class NotationError(ValueError):
 
 
 def expand(notation: str, suffixes: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the forms of a notation, none twice.
+    """Return the unique forms of a notation.
 
     Raises:
         NotationError: braces do not match, a list of suffixes is unknown, or there are more than MAX_FORMS forms.
@@ -43,7 +43,7 @@ def expand(notation: str, suffixes: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _alternatives(text: str, place: int, depth: int) -> tuple[list[str], int]:
-    """Return the forms from a place on up to the brace that closes, or the end, and where that is."""
+    """Return the forms from a place to the closing brace or the end, and the place of that end."""
     forms: list[str] = []
     current = [""]
     while place < len(text):
@@ -67,7 +67,7 @@ def _alternatives(text: str, place: int, depth: int) -> tuple[list[str], int]:
 
 
 def masked(form: str) -> list[str]:
-    """Return a form with each of its inner vowels hidden; a short one also with all inner letters hidden."""
+    """Return a form with each inner vowel masked, one at a time; a short form also with all inner letters masked."""
     if " " in form or len(form) < _MIN_MASKED:
         return []
     hidden = [

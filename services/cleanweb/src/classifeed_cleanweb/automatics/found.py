@@ -1,4 +1,4 @@
-"""What the automatics find."""
+"""Findings of the automatic rules."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import Final
 
 LOW_SCORE: Final = 0.3
-"""A text without findings and a score below this is like clean ones."""
+"""A text without findings and with a score below this resembles clean texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A piece of a text that a rule is about.
+    """A piece of a text that matches a rule.
 
     Attributes:
         verdict_name: name of the verdict, such as `text_auto_spam`.
         rule: id of the rule.
-        start: where the piece begins in the original text, in code points.
-        end: where it ends, in code points, exclusive.
-        excerpt: the piece itself.
+        start: start of the piece in the original text, in code points.
+        end: end of the piece, in code points, exclusive.
+        excerpt: text of the piece.
     """
 
     verdict_name: str
@@ -30,11 +30,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Everything that was found in a text.
+    """All findings and the score of a text.
 
     Attributes:
-        findings: by place; none overlaps another of the same verdict.
-        score: how much the text is like a bad one, in [0, 1], by the model; says nothing of which verdict.
+        findings: findings by place; no two of the same verdict overlap.
+        score: similarity to bad texts by the model, in [0, 1], independent of a verdict.
     """
 
     findings: tuple[Finding, ...]

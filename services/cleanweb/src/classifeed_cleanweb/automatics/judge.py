@@ -1,4 +1,4 @@
-"""The automatic part of the verdict service: a text in, findings and a score out."""
+"""The automatic part of the verdict service: turns a text into findings and a score."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from classifeed_cleanweb.automatics.terms import Hit, Matcher, Role, Term
 from classifeed_cleanweb.automatics.views import read
 
 MAX_FINDINGS: Final = 100
-"""More findings of one text are not listed."""
-# Of words more are not kept, before those are left out that are allowed.
+"""Maximum number of findings of one text."""
+# Maximum number of word findings before allowed ones are removed.
 _MOST_KEPT: Final = 1_000
 _LISTED: Final = (
     ("words", "allow", Role.ALLOW), ("links", "dots", Role.DOTS), ("contacts", "messengers", Role.MESSENGERS),
@@ -30,7 +30,7 @@ _LISTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What findings of a rule are called, and whom it is for.
+    """Names of a rule's findings, and the texts that it applies to.
 
     Attributes:
         verdict: name of the verdict.
@@ -45,12 +45,12 @@ class Entry:
     regions: frozenset[int]
 
     def is_for(self, regions: Sequence[int], kind: str) -> bool:
-        """Return whether the rule is for a text of these regions and this kind."""
+        """Return whether the rule applies to a text of these regions and this kind."""
         return (not self.kinds or kind in self.kinds) and (not self.regions or not self.regions.isdisjoint(regions))
 
 
 class Automatics:
-    """Automatic rules, ready to use. It is never changed: a change of rules is another object. Threads may share it."""
+    """Compiled automatic rules. Immutable: new rules are a new object. Threads may share it."""
 
     def __init__(self, parsed: Sequence[Mapping[str, Any]], model: Model) -> None:
         """Build it from rules that `parse_rules` has checked."""
@@ -76,23 +76,23 @@ class Automatics:
 
     @classmethod
     def load(cls, document: Mapping[str, Any], model: Model | None = None) -> Automatics:
-        """Return the automatics of a document of rules; what a Snapshot calls.
+        """Return the automatics of a rules document; called by a Snapshot.
 
         Args:
-            document: rules, as their schema says.
-            model: weights; those of the wheel where None.
+            document: rules that have passed their schema.
+            model: weights; None: the model in the wheel.
 
         Raises:
-            DocumentFault: the rules are wrong in a way that the schema cannot say, with the path.
+            DocumentFault: the rules break a constraint that the schema cannot express; includes the path.
         """
         return cls(parse_rules(document), model or packaged_model())
 
     def judge(self, text: str, regions: Sequence[int], kind: str) -> Found:
-        """Return what the rules find in a text, and the model's score. Takes a number of steps linear in its length.
+        """Return the findings of the rules in a text, and the model's score. Runs in time linear in the text's length.
 
         Args:
             text: any text.
-            regions: regions it belongs to, up to the country.
+            regions: regions of the text, up to the country.
             kind: kind of the subject, such as `offer`.
         """
         reading = read(text)
@@ -139,7 +139,7 @@ def _whom(declared: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[int]]:
 
 
 def _apart(text: str, found: Iterable[tuple[str, str, int, int]]) -> tuple[Finding, ...]:
-    """Return findings by place; of those of one verdict that overlap the first stays, and of those the longest."""
+    """Return findings by place; of overlapping ones of a verdict, keep the first, or the longest at its start."""
     ends: dict[str, int] = {}
     kept: list[Finding] = []
     for verdict, rule, start, end in _longest_first(found):

@@ -1,7 +1,7 @@
-"""A small model of character n-grams: how much a text is like a bad one, where no list says it.
+"""A small model of character n-grams: scores how much a text resembles bad texts, without lists.
 
-Features are the classes of letters that the search uses, four in a row, hashed into a table of weights. A
-text is as bad as its worst stretch. The weights are made by `python -m tools.cleanweb_model`.
+Features are the classes of letters that the search uses, four in a row, hashed into a table of weights. The score of a
+text is that of its worst stretch. `python -m tools.cleanweb_model` trains the weights.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 BUCKETS: Final = 1 << 16
-"""All values of the hashes, which wrap at 16 bits."""
+"""Number of hash values, which wrap at 16 bits."""
 STEP: Final = 12
-"""A stretch is two steps, and begins at each."""
+"""Half the length of a stretch; a stretch begins at each step."""
 _FACTOR: Final = np.uint16(0x9E37)
 _FACTOR_OF_PAIRS: Final = np.uint16(0x85EB)
 _SHORTEST: Final = 4
@@ -41,10 +41,10 @@ class Model:
 
     @classmethod
     def parse(cls, content: bytes) -> Model:
-        """Return the model of an .npz file; no pickle is read.
+        """Return the model of an .npz file; pickles are not read.
 
         Raises:
-            ValueError: it is no such file.
+            ValueError: the content is not a model.
         """
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             weights = np.asarray(arrays["weights"], np.float32)
@@ -53,7 +53,7 @@ class Model:
             return cls(weights, float(arrays["bias"]))
 
     def score(self, classes: npt.NDArray[np.uint8]) -> float:
-        """Return a number in [0, 1] for the classes of a text's visible characters."""
+        """Return the score in [0, 1] of the classes of a text's visible characters."""
         if len(classes) < _SHORTEST:
             return 0.0
         weighed = self.weights.take(hashes(classes))
@@ -69,5 +69,5 @@ def _steps(length: int) -> npt.NDArray[np.intp]:
 
 @cache
 def packaged_model() -> Model:
-    """Return the model that is in the wheel."""
+    """Return the model in the wheel."""
     return Model.parse((files("classifeed_cleanweb") / "rules" / "model.npz").read_bytes())

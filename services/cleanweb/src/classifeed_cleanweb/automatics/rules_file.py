@@ -1,4 +1,4 @@
-"""Rules as they are used: notations expanded, and what a schema cannot say about them."""
+"""Parse a rules document: expand notations, and check constraints that a schema cannot express."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Path = tuple[str | int, ...]
 
 
 def parse_rules(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the lists of a document that is as the schema says, their notations expanded. The document stays as it is.
+    """Return the lists of a document that has passed its schema, with expanded notations. The document stays unchanged.
 
-    An entry has `forms`, folded, and `spellings`, each form with its accents.
+    An entry has folded `forms`, and `spellings`, which are the forms with their accents.
 
     Raises:
-        DocumentFault: a notation cannot be expanded, a form has no letters, or an id of a rule stands twice; with the
-            path.
+        DocumentFault: a notation cannot be expanded, a form has no letters, or the id of a rule occurs twice; includes
+            the path.
     """
     ids: dict[str, str] = {}
     return [_expanded(name, content, ids) for name, content in document["lists"].items()]
@@ -46,7 +46,7 @@ def _expanded(name: str, content: Mapping[str, Any], ids: dict[str, str]) -> dic
 
 
 def _forms(path: Path, notations: Sequence[str], suffixes: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the forms of notations, folded, each with its spelling."""
+    """Return the folded forms of notations, each with its spelling."""
     made: dict[str, str] = {}
     for number, notation in enumerate(notations):
         try:

@@ -1,4 +1,4 @@
-"""Places of a text."""
+"""Spans of a text."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from itertools import accumulate
 
 
 class Cover:
-    """Places, and whether another one lies inside of one of them."""
+    """A set of spans that tells whether one of them contains a given span."""
 
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
-        """Keep the places, each from its start to before its end."""
+        """Store the spans, each from its start to before its end."""
         ordered = sorted(spans)
         self._starts = [start for start, _ in ordered]
         self._ends = list(accumulate((end for _, end in ordered), max))
 
     def has(self, start: int, end: int) -> bool:
-        """Return whether a place lies inside of one of these; in logarithmic time."""
+        """Return whether one of the spans contains the given span; in logarithmic time."""
         before = bisect_right(self._starts, start)
         return before > 0 and self._ends[before - 1] >= end

@@ -1,4 +1,4 @@
-"""Terms that are searched for, and the search."""
+"""Terms of the rules, and the search for them."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from classifeed_cleanweb.automatics.views import Reading, View
 _BORDER: Final = bytes((SEPARATOR,))
 _LONG: Final = 6
 _DOUBLE: Final = 2
-# A longer place is no word; the bound keeps the search linear.
+# A longer span is not a word; the bound keeps the search linear.
 _LONGEST: Final = 512
 _MOST_MARKS: Final = 64
 _REST: Final = 64
 _NEAR: Final = 24
-# Words repeat from text to text; each entry is a few hundred bytes.
+# Words recur in texts; each entry takes a few hundred bytes.
 _COMPARED: Final = 1 << 14
 
 
 class Role:
-    """What a term is that is no finding by itself: the number of its entry, below those of the rules."""
+    """Role of a term that is not a finding: the number of its entry, below those of the rules."""
 
     MESSENGERS: Final = -1
     AT: Final = -2
@@ -51,10 +51,10 @@ class Term:
     """A word or phrase of the rules.
 
     Attributes:
-        letters: the word, folded; words of a phrase are parted by one space.
+        letters: folded word; one space separates the words of a phrase.
         match: `word`, `start` (of a word) or `inside`.
-        entry: number of the entry of the rules that has it, or a Role.
-        spelling: the word with its accents, where it counts only with them.
+        entry: number of the rule's entry, or a Role.
+        spelling: the word with its accents if it only matches with them; otherwise empty.
     """
 
     letters: str
@@ -64,11 +64,11 @@ class Term:
 
 
 Match = tuple[int, int, int]
-"""Number of a key, and the bytes of a view where it stands."""
+"""Number of a key, and its span in the bytes of a view."""
 
 
 class Hit(NamedTuple):
-    """A term in a text: offsets in the original, in code points."""
+    """A term in a text; offsets in the original, in code points."""
 
     term: Term
     start: int
@@ -91,7 +91,7 @@ class Matcher:
         self._automaton = ahocorasick_rs.BytesAhoCorasick(list(by_key)) if by_key else None
 
     def find(self, text: str, reading: Reading) -> Iterator[Hit]:
-        """Yield each term of the text, a place and term perhaps more than once."""
+        """Yield each term of the text; the same span and term may be yielded more than once."""
         if self._automaton is None:
             return
         roles = self._roles
@@ -108,10 +108,10 @@ class Matcher:
                     yield from self._hits(text, view, match)
 
     def _hits(self, text: str, view: View, match: Match) -> Sequence[Hit]:
-        """Return the terms that stand where classes are alike."""
+        """Return the terms that match a span whose classes match."""
         key, left, right = match
         item, places = view.runs.item, view.places
-        # A byte of the key is a run of characters, but for the key's border before the first run.
+        # A byte of the key is a run of characters, except for a border before the first run.
         before, after = self._borders[key]
         begin, end = item(left + before - 1), item(right - after - 1)
         start, stop = (begin, end) if places is None else (places.item(begin), places.item(end - 1) + 1)
@@ -130,12 +130,12 @@ class Matcher:
 
 
 def _are_near(numbers: Sequence[Match]) -> bool:
-    """Return whether two words for digits stand so near one another that they may dial a number; most do not."""
+    """Return whether two words for digits are so close together that they may dial a number; most are not."""
     return any(after[1] - before[2] < _NEAR for before, after in pairwise(numbers))
 
 
 def _whole(text: str, view: View, term: Term, first: int, last: int) -> Hit:
-    """Return the hit of the bytes from `first` to before `last` of a view's key, with the rest of its word."""
+    """Return the hit for the bytes from `first` to before `last` of a view's key, extended to its whole word."""
     if term.match == "inside":
         border = view.key.rfind(_BORDER, max(0, first - _REST), first)
         first = first if border < 0 else border + 1
@@ -149,7 +149,7 @@ def _whole(text: str, view: View, term: Term, first: int, last: int) -> Hit:
 
 
 def _with_marks(text: str, stop: int) -> int:
-    """Return where the combining marks end that stand at a place, a few at most."""
+    """Return the end of the combining marks at a place; a limited number of them."""
     end = stop
     while end < len(text) and end - stop < _MOST_MARKS and SHAPES[ord(text[end])] == MARK:
         end += 1
@@ -160,7 +160,7 @@ def _with_marks(text: str, stop: int) -> int:
 def is_written(letters: str, characters: str) -> bool:
     """Return whether characters spell a term: each letter at least once, in order, some repeated.
 
-    At least half of the characters are letters, and one is of the term's own script.
+    At least half of the characters must be letters, and one must be in the term's own script.
     """
     scripts = frozenset(filter(None, map(script_of, letters)))
     at, run, plain, own = -1, 0, 0, not scripts
@@ -184,15 +184,15 @@ def is_written(letters: str, characters: str) -> bool:
 
 
 def _is_new(text: str, name: str, term: Term, start: int, stop: int, visible: int) -> bool:
-    """Return whether a view may show a place that the plain view does not, and what it shows is a word.
+    """Return whether a view may reveal a word at a place that the plain view does not.
 
     Args:
         text: the text.
         name: name of the view.
-        term: what may stand there.
-        start: where the place begins.
-        stop: where it ends.
-        visible: how many characters of it the view has.
+        term: possible term at the place.
+        start: start of the place.
+        stop: end of the place.
+        visible: number of characters of the place in the view.
     """
     if name == "words":
         return text[start - 1 : start] in SIGNS or text[stop : stop + 1] in SIGNS
@@ -205,6 +205,6 @@ def _is_new(text: str, name: str, term: Term, start: int, stop: int, visible: in
 
 
 def _is_spaced(text: str, start: int, stop: int, letters: int) -> bool:
-    """Return whether every letter of a place stands alone."""
+    """Return whether every letter of a span is separated from the others."""
     seen = [bool(stands_for(character)) or character.isalnum() for character in text[start:stop]]
     return sum(1 for place, one in enumerate(seen) if one and (place == 0 or not seen[place - 1])) >= letters

@@ -1,4 +1,4 @@
-"""A text as it may be read: classes of its characters, each with its place in the original."""
+"""Possible readings of a text: classes of its characters, each with its offset in the original."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from classifeed_cleanweb.automatics.alphabet import (
 Places = npt.NDArray[np.intp]
 _Classes = npt.NDArray[np.uint8]
 _BORDER: Final = bytes((SEPARATOR,))
-# Shapes and classes as few as a question needs, so that it is a search for a few bytes.
+# Tables that reduce shapes and classes to a few values, so that a question becomes a search for a few bytes.
 _WORDS: Final = bytes.maketrans(bytes((DIGIT, SIGN, MASKING)), b"###")
 _JOINED: Final = bytes.maketrans(bytes((DIGIT, SIGN, LETTER, MASKING, PUNCTUATION, ENDING)), b"LLLPPP")
 _PARTED: Final = bytes.maketrans(bytes((SIGN, MASKING, ENDING)), b"LPP")
@@ -34,7 +34,7 @@ _SPACED: Final = bytes(ord(" ") if code <= MASK else LETTER for code in range(25
 _LETTERS_AND_DIGITS: Final = bytes(
     LETTER if shape in (LETTER, SIGN) else shape if shape == DIGIT else ord(" ") for shape in range(256)
 )
-# Three that stand alone, of which one may be a digit: less is in every other text.
+# Three separate characters, one of which may be a digit: two of them occur in almost every text.
 _LONE: Final = b" L L L "
 _CHAINS: Final = (_LONE, b" L L D ", b" L D L ", b" D L L ")
 _SIGNS: Final = np.isin(np.arange(256), (DIGIT, SIGN, MASKING))
@@ -44,12 +44,11 @@ class View(NamedTuple):
     """One reading of a text.
 
     Attributes:
-        name: `plain`; `words`, where signs part words; `joined`, where punctuation inside of words is left out;
-            `spaced`, where letters that stand alone are one word.
-        key: classes, each run of one class as one byte, with a separator at both ends.
-        runs: where each byte's run begins in `places`, for the bytes between the borders, then how many
-            characters there are.
-        places: offsets of the characters in the original text; None where it has them all.
+        name: `plain`; `words`, where signs separate words; `joined`, where punctuation inside words is removed;
+            `spaced`, where separate letters are joined to one word.
+        key: classes, one byte for each run of a class, with a separator at both ends.
+        runs: start of each run in `places`, for the bytes between the borders, then the number of characters.
+        places: offsets of the characters in the original text; None: all characters.
     """
 
     name: str
@@ -59,11 +58,11 @@ class View(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """All views of a text, and what it is made of.
+    """All views of a text, and its classes and shapes.
 
     Attributes:
-        views: the readings that differ.
-        classes: the class of each visible character.
+        views: distinct readings.
+        classes: class of each visible character.
         shapes: shapes of the code points of the text.
     """
 
@@ -73,7 +72,7 @@ class Reading(NamedTuple):
 
 
 def read(text: str) -> Reading:
-    """Return the readings of a text, in a number of steps that is linear in its length."""
+    """Return the readings of a text in time linear in its length."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.intp)
     classes, shapes = CLASSES.take(codes), SHAPES.take(codes)
     marks = shapes.tobytes()
@@ -111,7 +110,7 @@ def _collapse(name: str, classes: _Classes, places: Places | None) -> View:
 
 
 def _without_single(shapes: _Classes) -> npt.NDArray[np.bool_]:
-    """Return which characters are left without single punctuation marks between letters."""
+    """Return a mask without single punctuation marks between letters."""
     kept = np.ones(len(shapes), np.bool_)
     letters = shapes == LETTER
     kept[1:-1] = (shapes[1:-1] != PUNCTUATION) | ~(letters[:-2] & letters[2:])
@@ -119,18 +118,18 @@ def _without_single(shapes: _Classes) -> npt.NDArray[np.bool_]:
 
 
 def _has_chain(shapes: bytes) -> bool:
-    """Return whether three stand alone one after the other, by the shapes of a view's runs."""
+    """Return whether three characters in a row are separate, by the shapes of a view's runs."""
     lone = b" %b " % shapes.translate(_LETTERS_AND_DIGITS)
     return any(chain in lone for chain in _CHAINS)
 
 
 def _spaced(plain: View) -> Iterator[View]:
-    """Yield the text with letters that stand alone, one after the other, as one word; then all but their first."""
+    """Yield the text with separate letters in a row joined to one word; then again without the first of each row."""
     classes = np.frombuffer(plain.key, np.uint8)
     letters, sizes = classes > MASK, np.diff(plain.runs)
     alone = np.zeros(len(classes), np.bool_)
     alone[1:-1] = letters[1:-1] & ~letters[:-2] & ~letters[2:]
-    # The first may be a word by itself, such as `a` or `я`.
+    # The first letter may be a word, such as `a` or `я`.
     but_first = alone.copy()
     but_first[2:] &= alone[:-2]
     but_first[:2] = False

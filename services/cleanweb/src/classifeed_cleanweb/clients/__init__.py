@@ -1,1 +1,1 @@
-"""The outer world: receivers of callbacks."""
+"""Clients of other services: receivers of callbacks."""

@@ -1,4 +1,4 @@
-"""Receivers of callbacks, over connections that are kept."""
+"""Client of the receivers of callbacks, over keep-alive connections."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Receivers:
     """Sends callbacks.
 
     Args:
-        receivers: by `<service>/<environment>`.
-        issue_token: makes the token for an audience; None: callbacks carry none.
+        receivers: receivers by `<service>/<environment>`.
+        issue_token: returns the token for an audience; None: callbacks carry none.
     """
 
     def __init__(self, receivers: Mapping[str, Receiver], issue_token: Callable[[str], str] | None) -> None:
@@ -37,10 +37,10 @@ class Receivers:
         return f"{service}/{environment}" in self._receivers
 
     async def send(self, service: str, environment: str, key: str, reviewed: Reviewed, *, request_id: str) -> None:
-        """Deliver verdicts, the end verdict among them.
+        """Deliver verdicts, including the end verdict.
 
         Raises:
-            Unavailable: the receiver is not configured, not there, or did not take them.
+            Unavailable: the receiver is not configured, is unreachable, or did not accept them.
         """
         receiver = self._receivers.get(f"{service}/{environment}")
         if receiver is None:

@@ -1,1 +1,1 @@
-"""Projects and agreement of reviewers: pure."""
+"""Projects and agreement of reviewers: pure functions."""

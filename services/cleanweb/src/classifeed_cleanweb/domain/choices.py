@@ -1,4 +1,4 @@
-"""Verdicts that reviewers may give, in words for people."""
+"""Verdicts that reviewers may choose, in words for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 
 class Choice(NamedTuple):
-    """A verdict for people: what it is called, and what it means in a line."""
+    """A verdict for people: its label, and its meaning in one line."""
 
     label: str
     meaning: str
@@ -32,5 +32,5 @@ CHOICES: Final[Mapping[str, Choice]] = {
 
 
 def choice_of(verdict: str) -> Choice:
-    """Return the words of a verdict; its name where it has none."""
+    """Return the words of a verdict; without words, its name."""
     return CHOICES.get(verdict, Choice(verdict, ""))

@@ -1,4 +1,4 @@
-"""Projects of reviewers: which texts they get, and what they look for."""
+"""Projects of reviewers: their texts and their verdicts."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _ROAD_TEXT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What reviewers of a project look for.
+    """A project of reviewers.
 
     Attributes:
-        title: for people.
-        choices: verdicts that may be given.
-        instructions: what they look for in a few sentences; the whole page of instructions is a file of its own.
+        title: title for people.
+        choices: verdicts that reviewers may choose.
+        instructions: short instructions; the full page of instructions is a separate file.
     """
 
     name: str
@@ -57,14 +57,14 @@ PROJECTS: Final = {
 
 
 def kind_of(key: str) -> str:
-    """Return what a text belongs to, as its key says: offer, comment or point."""
+    """Return the kind of a text by its key: offer, comment or point."""
     if key.startswith("offer/"):
         return "offer"
     return "comment" if "/" in key else "point"
 
 
 def projects_of(kind: str, region_ids: Sequence[int]) -> tuple[str, ...]:
-    """Return the projects that a text goes to: violations, and the road for all but offers; apart for Turkey."""
+    """Return the projects of a text: violations, and the road for all kinds but offers; separate ones for Turkey."""
     is_turkish = TURKEY in region_ids
     projects = ["common_tur_toloka" if is_turkish else "common_toloka"]
     if kind != "offer":
@@ -73,7 +73,7 @@ def projects_of(kind: str, region_ids: Sequence[int]) -> tuple[str, ...]:
 
 
 def agree(opinions: Sequence[frozenset[str]]) -> frozenset[str] | None:
-    """Return what reviewers agree on, or None: two equal opinions, or of three the verdicts that two of them gave."""
+    """Return the agreed verdicts, or None: those of two equal opinions, or those that two of three share."""
     for number, opinion in enumerate(opinions):
         if opinion in opinions[:number]:
             return opinion

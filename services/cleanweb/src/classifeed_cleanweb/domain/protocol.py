@@ -1,4 +1,4 @@
-"""Names of the protocol between the verdict service and those who have texts judged."""
+"""Names of the protocol between the verdict service and its clients."""
 
 from __future__ import annotations
 

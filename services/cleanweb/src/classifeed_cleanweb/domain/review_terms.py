@@ -1,4 +1,4 @@
-"""Terms of reviews: for how long a text is leased, when it is late, and what an opinion costs."""
+"""Terms of reviews: the lease of a text, the deadline, and the cost of an opinion."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReviewTerms:
-    """What the operator has set for all projects.
+    """Settings of the operator for all projects.
 
     Attributes:
-        lease_s: how long a reviewer has a text before somebody else may get it.
-        deadline_s: age from which a review is late.
-        opinion_cost: of one opinion, in the currency of the operator's accounts; 0: costs are of no interest.
-        time_zone: IANA name of the clocks by which days are counted.
+        lease_s: seconds that a reviewer has a text before another reviewer may get it.
+        deadline_s: age in seconds from which a review is late.
+        opinion_cost: cost of one opinion, in the currency of the operator's accounts; 0: costs are not shown.
+        time_zone: IANA name of the time zone that defines days.
     """
 
     lease_s: float

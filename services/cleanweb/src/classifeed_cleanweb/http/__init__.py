@@ -1,1 +1,1 @@
-"""Entry points of HTTP: requests for verdicts."""
+"""HTTP entry points: requests for verdicts, and the pages of reviewers."""

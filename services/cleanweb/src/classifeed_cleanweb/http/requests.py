@@ -1,4 +1,4 @@
-"""Requests over HTTP: JSON-RPC 2.0, `process` (judge a text) and `close` (its verdict is not needed any more)."""
+"""JSON-RPC 2.0 requests over HTTP: `process` (judge a text) and `close` (its verdict is no longer needed)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_VALUES: Final = 10_000
 
 
 class TextBody(BaseModel):
-    """The text, and where it belongs."""
+    """The text, with its environment and regions."""
 
     text: str = Field(max_length=200_000)
     environment: str = Field(min_length=1, max_length=64)
@@ -38,7 +38,7 @@ class TextBody(BaseModel):
 
 
 class ProcessParams(BaseModel):
-    """What is to be judged, for whom."""
+    """The text to judge, and its requester."""
 
     service: str = Field(min_length=1, max_length=128)
     type: Literal["text"]
@@ -56,13 +56,13 @@ class Process(BaseModel):
 
 
 class CloseBody(BaseModel):
-    """Where the text belongs."""
+    """The environment of the text."""
 
     environment: str = Field(min_length=1, max_length=64)
 
 
 class CloseParams(BaseModel):
-    """Which key needs no verdict."""
+    """The key that needs no verdict."""
 
     service: str = Field(min_length=1, max_length=128)
     type: Literal["text"]
@@ -71,7 +71,7 @@ class CloseParams(BaseModel):
 
 
 class Close(BaseModel):
-    """A JSON-RPC request: the verdicts about a key are not needed any more."""
+    """A JSON-RPC request: the verdicts about a key are no longer needed."""
 
     jsonrpc: Literal["2.0"]
     method: Literal["close"]
@@ -90,7 +90,7 @@ def _tag_of(body: Any) -> str:
 class ProcessBody(
     RootModel[
         Annotated[
-            # Errors name fields below the tag, so a request that stands alone has an empty one.
+            # Errors name fields below the tag, so a single request has an empty tag.
             Annotated[Process, Tag("")]
             | Annotated[Close, Tag("close")]
             | Annotated[list[Process], Field(min_length=1, max_length=_MOST_TEXTS), Tag("batch")]
@@ -112,12 +112,12 @@ class Processed(BaseModel):
 
 
 class ProcessedBody(RootModel[Processed | list[Processed]]):
-    """A response, or those of a batch."""
+    """A response, or the responses of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestServices:
-    """What the requests work with."""
+    """Services that the requests use."""
 
     judge: TextJudge
     receivers: Receivers
@@ -125,7 +125,7 @@ class RequestServices:
 
 
 async def process(services: RequestServices, request: ApiRequest) -> ProcessedBody:
-    """Judge texts, or close their reviews; an error of JSON-RPC for each without a receiver of callbacks."""
+    """Judge texts, or close their reviews; a request without a receiver of callbacks gets a JSON-RPC error."""
     body: Process | Close | list[Process] | list[Close] = request.body.root
     batch: Sequence[Process | Close] = body if isinstance(body, list) else [body]
     known = [each for each in batch if services.receivers.knows(each.params.service, each.params.body.environment)]
@@ -225,10 +225,13 @@ def request_routes(
     """Return the route of requests.
 
     Args:
-        audience: whom tokens must be for.
-        keys: verify tokens.
-        policy: who may have texts judged.
-        requests_s: requests a second of one caller, at most.
+        judge: judges texts.
+        receivers: receivers of callbacks.
+        database: database of the reviews.
+        audience: required audience of tokens.
+        keys: keys that verify tokens.
+        policy: policy that says who may request verdicts.
+        requests_s: maximum requests per second and caller.
     """
     callers = CallerCheck(
         keys=keys,

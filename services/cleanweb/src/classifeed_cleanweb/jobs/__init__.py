@@ -1,1 +1,1 @@
-"""Entry points of jobs: callbacks."""
+"""Background jobs of the job engine: callbacks."""

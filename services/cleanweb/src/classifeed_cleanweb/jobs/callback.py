@@ -1,4 +1,4 @@
-"""The job `cleanweb.callback`: delivers the verdicts about a text, in the order of its key, for up to 72 hours."""
+"""The job `cleanweb.callback`: delivers the verdicts about a text, in order per key, for up to 72 hours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TASK: Final = "cleanweb.callback"
 
 
 class CallbackArgs(BaseModel):
-    """Which callback."""
+    """The callback to deliver."""
 
     callback_id: int
 
@@ -27,10 +27,16 @@ class CallbackArgs(BaseModel):
 async def enqueue_callback(
     store: JobStore, tx: Tx, callback_id: int, service: str, environment: str, key: str, *, is_repeated: bool = False
 ) -> None:
-    """Enqueue a delivery; those of one key run one after another, those of one receiver leave room for the others.
+    """Enqueue a delivery; deliveries of one key run one at a time, and one receiver does not delay the others.
 
     Args:
-        is_repeated: whether a callback that was given up gets another job; otherwise it has one job at most.
+        store: store of the jobs.
+        tx: transaction that enqueues the job.
+        callback_id: number of the callback.
+        service: service of the receiver.
+        environment: environment of the receiver.
+        key: key of the text.
+        is_repeated: whether a given-up callback gets another job; otherwise it has one job at most.
     """
     receiver = f"{service}/{environment}"
     await store.enqueue(
@@ -50,7 +56,7 @@ def register_callback(registry: Registry, database: Database, receivers: Receive
     """Add the task to a registry."""
 
     async def deliver(ctx: JobContext, args: CallbackArgs) -> None:
-        """Deliver a callback, and before it the older ones of its key: a verdict never comes after a newer one."""
+        """Deliver a callback after the older ones of its key, so that a verdict never arrives after a newer one."""
         async with database.transaction() as tx:
             due = await callbacks.find_up_to(tx, args.callback_id, give_up_s=give_up_s)
         if not due or due[-1].given_up_at is not None:
@@ -88,6 +94,6 @@ def register_callback(registry: Registry, database: Database, receivers: Receive
 
 
 async def end_unfinished(tx: Tx, args: CallbackArgs, job: FailedJob) -> None:
-    """Give up a callback whose job ends without having delivered it, so that it is listed and can be sent again."""
+    """Give up a callback whose job ended without delivery, so that it is listed and can be sent again."""
     await callbacks.note_fault(tx, args.callback_id, job.message)
     await callbacks.give_up(tx, args.callback_id)

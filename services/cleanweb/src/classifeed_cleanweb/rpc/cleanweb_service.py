@@ -43,7 +43,7 @@ _DEFAULT_PAGE_CALLBACKS: Final = 100
 
 
 class CleanwebService(CleanwebServiceServicer):
-    """Judges texts, hands them to reviewers, and says which callbacks wait."""
+    """Judges texts, leases them to reviewers, and lists waiting callbacks."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class CleanwebService(CleanwebServiceServicer):
         """Judge a text.
 
         Raises:
-            FailedPrecondition: nobody is known to whom a callback could go.
+            FailedPrecondition: no receiver of callbacks is configured for the requester.
         """
         if not self._receivers.knows(request.service, request.environment):
             raise FailedPrecondition(
@@ -93,8 +93,8 @@ class CleanwebService(CleanwebServiceServicer):
 
         Raises:
             InvalidArgument: there is no such project.
-            NotFound: none waits for this reviewer.
-            PermissionDenied: the token is another reviewer's.
+            NotFound: no text waits for this reviewer.
+            PermissionDenied: the token belongs to another reviewer.
         """
         reviewer = own_name(request.reviewer)
         project, claimed = await claim_review(self._database, request.project, reviewer, lease_s=self._terms.lease_s)
@@ -115,9 +115,9 @@ class CleanwebService(CleanwebServiceServicer):
 
         Raises:
             NotFound: there is no such review.
-            InvalidArgument: a verdict is none of the project's.
-            FailedPrecondition: the reviewer did not claim the text, or another one did since.
-            PermissionDenied: the token is another reviewer's.
+            InvalidArgument: the project does not have one of the verdicts.
+            FailedPrecondition: the reviewer did not claim the text, or another reviewer has claimed it since.
+            PermissionDenied: the token belongs to another reviewer.
         """
         ended = await submit_opinion(
             self._database,
@@ -130,7 +130,7 @@ class CleanwebService(CleanwebServiceServicer):
         return SubmitOpinionResponse(ended=ended)
 
     async def GetQueues(self, request: GetQueuesRequest, context: Context) -> GetQueuesResponse:
-        """Return what waits in each project, and what reviewers have done by day."""
+        """Return the waiting texts of each project, and opinions by day."""
         found = await describe_queues(self._database, self._terms)
         return GetQueuesResponse(
             queues=[Queue(**figures._asdict()) for figures in found.projects],
@@ -149,7 +149,7 @@ class CleanwebService(CleanwebServiceServicer):
         return ListCallbacksResponse(callbacks=[_callback(row) for row in rows])
 
     async def ResendCallbacks(self, request: ResendCallbacksRequest, context: Context) -> ResendCallbacksResponse:
-        """Have callbacks tried again that were given up."""
+        """Enqueue given-up callbacks again."""
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             rows = await callbacks.take_given_up(tx, request.callback_id)
             for row in rows:

@@ -1,1 +1,1 @@
-"""Rules of the automatics: lists by category and language, put together into the one file that a snapshot watches."""
+"""Rules of the automatics: lists by category and language, merged into the one file that a snapshot watches."""

@@ -1,1 +1,1 @@
-"""Everything that this service keeps, and all SQL about it."""
+"""Tables of this service, and all SQL on them."""

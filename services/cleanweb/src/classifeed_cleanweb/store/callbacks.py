@@ -26,45 +26,45 @@ async def add_callback(tx: Tx, service: str, environment: str, key: str, reviewe
 
 
 async def find_up_to(tx: Tx, callback_id: int, *, give_up_s: float) -> list[Any]:
-    """Return a callback behind the older ones of its key, as rows by name; nothing where it is delivered.
+    """Return a callback after the older ones of its key, as rows by name; empty if it was delivered.
 
-    `is_late` says of each that it has been tried for `give_up_s`.
+    `is_late` of a row says whether it has been retried for `give_up_s`.
     """
     return await fetch_named(tx, SQL["find_up_to"], {"callback_id": callback_id, "give_up_s": give_up_s})
 
 
 async def delete_callback(tx: Tx, callback_id: int) -> None:
-    """Forget a callback: it was delivered."""
+    """Delete a delivered callback."""
     await tx.execute(SQL["delete_callback"], {"callback_id": callback_id})
 
 
 async def note_fault(tx: Tx, callback_id: int, fault: str) -> None:
-    """Note what the last try met."""
+    """Record the fault of the last attempt."""
     await tx.execute(SQL["note_fault"], {"callback_id": callback_id, "fault": fault})
 
 
 async def give_up(tx: Tx, callback_id: int) -> None:
-    """Note that nobody tries any more."""
+    """Record that a callback is no longer retried."""
     await tx.execute(SQL["give_up"], {"callback_id": callback_id})
 
 
 async def list_callbacks(tx: Tx, *, given_up: bool, after: int, limit: int) -> list[Any]:
-    """Return callbacks behind a number, as rows by name."""
+    """Return callbacks after a number, as rows by name."""
     return await fetch_named(tx, SQL["list_callbacks"], {"given_up": given_up, "after": after, "limit": limit})
 
 
 async def list_undelivered(tx: Tx, *, age_s: float, after: int, limit: int) -> list[Any]:
-    """Return callbacks behind a number that have waited for `age_s` seconds, as rows by name."""
+    """Return callbacks after a number that have waited for `age_s` seconds, as rows by name."""
     return await fetch_named(tx, SQL["list_undelivered"], {"age_s": age_s, "after": after, "limit": limit})
 
 
 async def take_given_up(tx: Tx, callback_id: int) -> list[Any]:
-    """Have callbacks tried again that were given up: one, or all (0); return them as rows by name."""
+    """Reset given-up callbacks, one or all (0), to be sent again; return them as rows by name."""
     return await fetch_named(tx, SQL["take_given_up"], {"callback_id": callback_id})
 
 
 async def count_callbacks(tx: Tx) -> tuple[int, int, float]:
-    """Return how many callbacks there are, how many of them were given up, and the age of the oldest in seconds."""
+    """Return the number of callbacks, the number of given-up ones, and the age of the oldest in seconds."""
     row = await (await tx.execute(SQL["count_callbacks"])).fetchone()
     assert row is not None
     return row[0], row[1], row[2]

@@ -1,4 +1,4 @@
--- Verdicts on their way to whom they are for.
+-- Verdicts on their way to their receivers.
 
 -- name: add_callback
 INSERT INTO callbacks (service, environment, key, verdicts, reviewers)

@@ -14,7 +14,7 @@ SQL: Final = load_queries(__package__, "reviews.sql")
 
 
 class NewRequest(NamedTuple):
-    """A text that people are to review."""
+    """A text for review by people."""
 
     service: str
     environment: str
@@ -25,14 +25,14 @@ class NewRequest(NamedTuple):
 
 
 class Reviewed(NamedTuple):
-    """What people have found about a text, and who has given an opinion about it."""
+    """Verdicts of people about a text, and the reviewers who have given an opinion about it."""
 
     verdicts: tuple[str, ...]
     reviewers: tuple[str, ...]
 
 
 class ClaimedReview(NamedTuple):
-    """A text that a reviewer has until `leased_until`."""
+    """A text that is leased to a reviewer until `leased_until`."""
 
     review_id: int
     project: str
@@ -41,7 +41,7 @@ class ClaimedReview(NamedTuple):
 
 
 class Addressee(NamedTuple):
-    """Who gets the verdicts about a text, and under which key."""
+    """Receiver of the verdicts about a text, and the key of the text."""
 
     service: str
     environment: str
@@ -56,7 +56,7 @@ class Opinion(NamedTuple):
 
 
 class QueueFigures(NamedTuple):
-    """What waits in a project."""
+    """Figures of waiting texts in a project."""
 
     project: str
     waiting: int
@@ -66,7 +66,7 @@ class QueueFigures(NamedTuple):
 
 
 class DayFigures(NamedTuple):
-    """Opinions that were given in a project on a day."""
+    """Number of opinions in a project on a day."""
 
     day: date
     project: str
@@ -74,28 +74,29 @@ class DayFigures(NamedTuple):
 
 
 async def find_kept(tx: Tx, cache_keys: Sequence[bytes], *, age_s: float) -> dict[bytes, Reviewed]:
-    """Return what people have found about equal texts not longer than `age_s` ago."""
+    """Return verdicts of people about equal texts that are at most `age_s` seconds old."""
     parameters = {"cache_keys": list(cache_keys), "age_s": age_s}
     rows = await (await tx.execute(SQL["find_kept"], parameters)).fetchall()
     return {cache_key: Reviewed(tuple(verdicts), tuple(reviewers)) for cache_key, verdicts, reviewers in rows}
 
 
 async def lock_texts(tx: Tx, cache_keys: Collection[bytes]) -> None:
-    """Lock texts until the end of the transaction: of equal texts one has the reviews. Call it once for all texts."""
+    """Lock texts until the end of the transaction: equal texts share reviews. Call it once with all texts."""
     await tx.execute(SQL["lock_texts"], {"cache_keys": sorted(set(cache_keys))})
 
 
 async def open_request(tx: Tx, request: NewRequest, projects: Sequence[str]) -> bool:
-    """Open a request about a locked text; return whether it opened reviews, and did not join those of an equal text."""
+    """Open a request about a locked text; return True if it opened reviews, False if it joined an equal text's."""
     parameters = request._asdict() | {"projects": list(projects)}
     await tx.execute(SQL["open_request"], parameters)
     return (await tx.execute(SQL["add_reviews"], parameters)).rowcount > 0
 
 
 async def claim_review(tx: Tx, project: str, reviewer: str, *, lease_s: float, after: int = 0) -> ClaimedReview | None:
-    """Lease a text of a project behind the review `after` to a reviewer: the one they hold, or else the oldest.
+    """Lease a text of a project to a reviewer: the text that the reviewer holds, otherwise the oldest free one.
 
-    The reviewer's other leases in the project end. Return None where no text waits for them.
+    Only reviews after `after` are considered. The reviewer's other leases in the project end. Return None if no text
+    waits for the reviewer.
     """
     parameters = {
         "project": project,
@@ -114,7 +115,7 @@ async def claim_review(tx: Tx, project: str, reviewer: str, *, lease_s: float, a
 
 
 async def lock_text_of(tx: Tx, review_id: int) -> bool:
-    """Lock the text of a review; return False where there is no such review."""
+    """Lock the text of a review; return False if there is no such review."""
     row = await (await tx.execute(SQL["find_text"], {"review_id": review_id})).fetchone()
     if row is not None:
         await lock_texts(tx, [row[0]])
@@ -128,7 +129,7 @@ async def lock_review(tx: Tx, review_id: int) -> Any:
 
 
 async def give_back(tx: Tx, review_id: int, reviewer: str) -> bool:
-    """End the lease of a reviewer; return False where they have none."""
+    """End the lease of a reviewer; return False if there is none."""
     parameters = {"review_id": review_id, "spellings": earlier_spellings(reviewer)}
     return (await tx.execute(SQL["give_back"], parameters)).rowcount > 0
 
@@ -158,7 +159,7 @@ async def lock_request(tx: Tx, request_id: int) -> Any:
 
 
 async def read_reviewed(tx: Tx, request_id: int) -> Reviewed | None:
-    """Return what all reviews of a request ended with together; None while one has not ended."""
+    """Return the joint verdicts of all reviews of a request; None while a review is open."""
     rows = await (await tx.execute(SQL["list_ended"], {"request_id": request_id})).fetchall()
     if any(verdicts is None for (verdicts,) in rows):
         return None
@@ -168,7 +169,7 @@ async def read_reviewed(tx: Tx, request_id: int) -> Reviewed | None:
 
 
 async def end_requests(tx: Tx, cache_key: bytes, reviewed: Reviewed) -> list[Addressee]:
-    """End all open requests about equal texts, and keep what was found; return who gets it, oldest request first."""
+    """End all open requests about equal texts, and keep the verdicts; return the receivers, oldest request first."""
     rows = sorted(await (await tx.execute(SQL["end_requests"], {"cache_key": cache_key})).fetchall())
     await tx.execute(SQL["close_reviews"], {"request_ids": [row[0] for row in rows]})
     parameters = {
@@ -183,7 +184,7 @@ async def end_requests(tx: Tx, cache_key: bytes, reviewed: Reviewed) -> list[Add
 async def withdraw_requests(tx: Tx, service: str, environment: str, keys: Sequence[str]) -> set[str]:
     """End the open requests of keys without a callback; return the keys that had one.
 
-    Reviews that an equal text of another key needs continue, the others end.
+    A review continues if an equal text of another key needs it; the others end.
     """
     parameters = {"service": service, "environment": environment, "keys": list(keys)}
     found = [cache_key for (cache_key,) in await (await tx.execute(SQL["find_open"], parameters)).fetchall()]
@@ -198,12 +199,12 @@ async def withdraw_requests(tx: Tx, service: str, environment: str, keys: Sequen
 
 
 async def count_queues(tx: Tx, *, deadline_s: float) -> dict[str, QueueFigures]:
-    """Return what waits in each project that has something; late is what is older than `deadline_s`."""
+    """Return the figures of each project with waiting texts; a text is late if it is older than `deadline_s`."""
     rows = await (await tx.execute(SQL["count_queues"], {"deadline_s": deadline_s})).fetchall()
     return {row[0]: QueueFigures(*row) for row in rows}
 
 
 async def count_opinions(tx: Tx, *, days: int, time_zone: str) -> list[DayFigures]:
-    """Return the opinions of the last days, today's first, by project; days and projects without any are left out."""
+    """Return the opinions of the last days by project, today first; days and projects without opinions are omitted."""
     rows = await (await tx.execute(SQL["count_opinions"], {"days": days, "time_zone": time_zone})).fetchall()
     return [DayFigures(*row) for row in rows]

@@ -5,19 +5,19 @@ SELECT cache_key, verdicts, reviewers FROM kept_verdicts
 WHERE cache_key = ANY (%(cache_keys)s::bytea[]) AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'
 
 -- name: lock_texts
--- Requests and opinions about equal texts follow one another; keys come sorted, so that nobody waits in a circle.
+-- Serializes requests and opinions about equal texts; the caller sorts the keys, so that there is no deadlock.
 SELECT pg_advisory_xact_lock(hashtextextended('text/' || encode(cache_key, 'hex'), 0))
 FROM unnest(%(cache_keys)s::bytea[]) AS k (cache_key)
 
 -- name: open_request
--- The same text under the same key joins the request that is open.
+-- The same text under the same key joins the open request.
 INSERT INTO requests (service, environment, key, text, text_hash, cache_key)
 VALUES (%(service)s, %(environment)s, %(key)s, %(text)s, %(text_hash)s, %(cache_key)s)
 ON CONFLICT (service, environment, key, text_hash) WHERE ended_at IS NULL DO NOTHING
 RETURNING request_id
 
 -- name: add_reviews
--- Reviews of an open request, unless an open request about an equal text has some: its verdicts go to every key.
+-- Reviews of an open request, unless an open request about an equal text has reviews: their verdicts go to every key.
 INSERT INTO reviews (request_id, project)
 SELECT q.request_id, p.project
 FROM requests q
@@ -30,11 +30,11 @@ WHERE q.service = %(service)s AND q.environment = %(environment)s AND q.key = %(
 ON CONFLICT (request_id, project) DO NOTHING
 
 -- name: lock_reviewer
--- Claims of one reviewer in a project run one after another, so that two of them never lease two texts.
+-- Serializes the claims of one reviewer in a project, so that two claims never lease two texts.
 SELECT pg_advisory_xact_lock(hashtextextended('reviewer/' || %(project)s || '/' || %(reviewer)s, 0))
 
 -- name: renew_lease
--- The text that the reviewer holds now, behind `after`; a row that is locked is about to be released or ended.
+-- The text that the reviewer holds now, after `after`; a locked row is about to be released or ended.
 UPDATE reviews v
 SET leased_by = %(reviewer)s, leased_until = clock_timestamp() + %(lease_s)s * interval '1 second'
 FROM (SELECT r.review_id
@@ -49,7 +49,7 @@ WHERE v.review_id = held.review_id AND q.request_id = v.request_id
 RETURNING v.review_id, v.project, q.text, v.leased_until
 
 -- name: claim_review
--- The oldest one behind `after` that nobody holds, and that this reviewer has given no opinion about.
+-- The oldest free review after `after` without an opinion of this reviewer.
 UPDATE reviews v
 SET leased_by = %(reviewer)s, leased_until = clock_timestamp() + %(lease_s)s * interval '1 second'
 FROM (SELECT r.review_id
@@ -66,8 +66,8 @@ WHERE v.review_id = next.review_id AND q.request_id = v.request_id
 RETURNING v.review_id, v.project, q.text, v.leased_until
 
 -- name: end_leases
--- The reviewer's other leases in the project end. The last holder stays known, and may still give an opinion until another
--- reviewer claims the text.
+-- The reviewer's other leases in the project end. The last holder stays recorded, and may still give an opinion until
+-- another reviewer claims the text.
 UPDATE reviews SET leased_until = clock_timestamp()
 WHERE review_id IN (
     SELECT review_id
@@ -78,7 +78,7 @@ WHERE review_id IN (
 )
 
 -- name: find_text
--- The text that a review is about, by its key for equal texts.
+-- The text of a review, by its key for equal texts.
 SELECT q.cache_key FROM reviews v JOIN requests q USING (request_id) WHERE v.review_id = %(review_id)s
 
 -- name: lock_review
@@ -109,11 +109,11 @@ WHERE review_id = %(review_id)s
 SELECT cache_key FROM requests WHERE request_id = %(request_id)s FOR NO KEY UPDATE
 
 -- name: list_ended
--- What each review of a request ended with; null while one has not.
+-- The verdicts of each review of a request; null while a review is open.
 SELECT verdicts FROM reviews WHERE request_id = %(request_id)s
 
 -- name: list_reviewers
--- Whoever has given an opinion about the text, whatever it was.
+-- Reviewers who have given any opinion about the text.
 SELECT DISTINCT o.reviewer
 FROM reviews v
 JOIN opinions o USING (review_id)
@@ -121,31 +121,31 @@ WHERE v.request_id = %(request_id)s
 ORDER BY o.reviewer
 
 -- name: end_requests
--- Every open request about an equal text ends.
+-- Ends every open request about an equal text.
 UPDATE requests SET ended_at = clock_timestamp()
 WHERE cache_key = %(cache_key)s AND ended_at IS NULL
 RETURNING request_id, service, environment, key
 
 -- name: close_reviews
--- Open reviews of requests that have ended: nobody needs their verdicts.
+-- Open reviews of ended requests: their verdicts are not needed.
 UPDATE reviews SET ended_at = clock_timestamp(), leased_by = NULL, leased_until = NULL
 WHERE request_id = ANY (%(request_ids)s::bigint[]) AND ended_at IS NULL
 
 -- name: find_open
--- The texts that open requests of these keys are about.
+-- The texts of open requests of these keys.
 SELECT DISTINCT cache_key
 FROM requests
 WHERE service = %(service)s AND environment = %(environment)s AND key = ANY (%(keys)s::text[]) AND ended_at IS NULL
 
 -- name: withdraw_requests
--- Requests of these keys end without a callback; those about texts that are not locked stay.
+-- Requests of these keys end without a callback; requests about texts that are not locked stay.
 UPDATE requests SET ended_at = clock_timestamp()
 WHERE service = %(service)s AND environment = %(environment)s AND key = ANY (%(keys)s::text[]) AND ended_at IS NULL
   AND cache_key = ANY (%(cache_keys)s::bytea[])
 RETURNING request_id, key
 
 -- name: pass_reviews
--- The reviews of a request that has ended become those of an open one about an equal text that has none.
+-- The reviews of an ended request move to an open request about an equal text that has none.
 UPDATE reviews v SET request_id = heir.request_id
 FROM (SELECT min(o.request_id) AS request_id
       FROM requests o
@@ -169,7 +169,7 @@ WHERE ended_at IS NULL
 GROUP BY project
 
 -- name: count_opinions
--- By day of a time zone and project, today's first.
+-- By day of a time zone and project, today first.
 SELECT (o.given_at AT TIME ZONE %(time_zone)s)::date AS day, v.project, count(*) AS opinions
 FROM opinions o
 JOIN reviews v ON v.review_id = o.review_id

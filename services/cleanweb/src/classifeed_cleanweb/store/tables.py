@@ -24,7 +24,7 @@ from classifeed_jobs import add_jobs
 metadata = MetaData()
 _NOW = text("clock_timestamp()")
 
-# A text that people have: ended once each of its reviews is.
+# A text under review by people: it ends when all of its reviews have ended.
 requests = Table(
     "requests",
     metadata,
@@ -34,7 +34,7 @@ requests = Table(
     Column("key", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("text_hash", LargeBinary, nullable=False),
-    # Equal texts of the same projects have the same one.
+    # Shared by equal texts of the same projects.
     Column("cache_key", LargeBinary, nullable=False),
     Column("opened_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("ended_at", DateTime(timezone=True)),
@@ -58,7 +58,7 @@ reviews = Table(
     Column("review_id", BigInteger, Identity(always=True), primary_key=True),
     Column("request_id", BigInteger, ForeignKey("requests.request_id", ondelete="CASCADE"), nullable=False),
     Column("project", Text, nullable=False),
-    # What it ended with.
+    # Verdicts of an ended review.
     Column("verdicts", ARRAY(Text)),
     Column("leased_by", Text),
     Column("leased_until", DateTime(timezone=True)),
@@ -68,7 +68,7 @@ reviews = Table(
 )
 Index("reviews_waiting", reviews.c.project, reviews.c.review_id, postgresql_where=reviews.c.ended_at.is_(None))
 
-# The leases of a reviewer: one a project. Ended leases keep their last holder.
+# The leases of a reviewer: one per project. Ended leases keep their last holder.
 Index(
     "reviews_leased",
     reviews.c.leased_by,
@@ -87,19 +87,19 @@ opinions = Table(
 
 Index("opinions_given", opinions.c.given_at)
 
-# What people have found about texts, for equal ones.
+# Verdicts of people about texts, for equal texts.
 kept_verdicts = Table(
     "kept_verdicts",
     metadata,
     Column("cache_key", LargeBinary, primary_key=True),
     Column("verdicts", ARRAY(Text), nullable=False),
-    # Whoever has given an opinion.
+    # Reviewers who have given an opinion.
     Column("reviewers", ARRAY(Text), nullable=False, server_default=text("'{}'")),
     Column("stored_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 Index("kept_verdicts_age", kept_verdicts.c.stored_at)
 
-# Verdicts on their way; a delivered one is gone.
+# Verdicts on their way; a delivered row is deleted.
 callbacks = Table(
     "callbacks",
     metadata,
@@ -110,7 +110,7 @@ callbacks = Table(
     Column("verdicts", ARRAY(Text), nullable=False),
     Column("reviewers", ARRAY(Text), nullable=False, server_default=text("'{}'")),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
-    # Since when it is tried: anew when somebody sends it again.
+    # Start of the retries; reset when an operator sends the callback again.
     Column("sent_from", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("given_up_at", DateTime(timezone=True)),
     Column("fault", Text, nullable=False, server_default=text("''")),

@@ -1,4 +1,4 @@
-"""What the rules in the wheel find, and what they let pass."""
+"""Findings of the packaged rules, and texts without findings."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_each_verdict(text: str, verdict: str) -> None:
 
 
 def test_an_accent_distinguishes_words() -> None:
-    """A rule that is `exact` finds the word in a Turkish spelling only."""
+    """An `exact` rule finds the word in a Turkish spelling only."""
     entries = {"rule": "t.exact", "exact": True, "forms": ["çöp"]}
     judge = Automatics.load({"lists": {"t": {"kind": "words", "verdict": "text_auto_spam", "entries": [entries]}}})
     assert [one.excerpt for one in judge.judge("ÇÖP cop çööööp c\u0327o\u0308p", RUSSIA, "offer").findings] == [

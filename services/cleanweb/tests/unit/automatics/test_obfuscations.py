@@ -1,4 +1,4 @@
-"""Any way of hiding a term is found, and its span is exactly what was written."""
+"""Obfuscated terms are found, and the span is exactly the obfuscated text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from classifeed_cleanweb.automatics import Automatics
 
-# Words of both scripts, with letters that have twins, and that digits stand for.
+# Words of both scripts, with letters that have twins and letters that digits replace.
 _TERMS = ("помойка", "рекламщик", "garbage", "trashcan")
 _JUDGE = Automatics.load(
     {
@@ -16,7 +16,7 @@ _JUDGE = Automatics.load(
         }
     }
 )
-# Signs for letters, kept apart from the tables of the code.
+# Signs that replace letters, independent of the tables in the code.
 _TWINS = {
     "а": "aα",
     "е": "eε",
@@ -36,7 +36,7 @@ _MARKS = ("\u0301", "\u0308", "\u0336", "\u20dd")
 
 
 def _hidden(draw: st.DrawFn, term: str) -> str:
-    """Draw letters of a term, each hidden in some way; at least half stay letters, and one stays of its own script."""
+    """Draw the letters of a term, some obfuscated; at least half stay letters, one of them in its own script."""
     digits_left = len(term) // 3
     pieces = []
     for place, letter in enumerate(term):
@@ -75,7 +75,7 @@ def test_a_hidden_term_is_found_where_it_stands(text: tuple[str, str, str]) -> N
 
 @given(st.text(st.characters(exclude_categories=()), max_size=200))
 def test_any_text_is_judged(text: str) -> None:
-    """Also with lone surrogates; every finding is a piece of the text."""
+    """Includes lone surrogates; every finding is a piece of the text."""
     found = _JUDGE.judge(text, (), "offer")
     assert 0 <= found.score <= 1
     assert all(text[one.start : one.end] == one.excerpt for one in found.findings)

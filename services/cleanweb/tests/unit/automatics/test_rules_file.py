@@ -1,4 +1,4 @@
-"""A file of rules is taken as a whole, or refused with its line and path; that of the wheel is what its lists make."""
+"""A rules file is accepted as a whole, or refused with line and path; the packaged file equals its lists."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_the_file_of_the_wheel_is_what_its_lists_make() -> None:
 
 
 def test_lists_are_the_same_in_another_process() -> None:
-    """Forms are in the order of the notation, whatever order sets and hashes have there."""
+    """Forms have the order of the notation, independent of the order of sets and hashes."""
     code = (
         "import hashlib\n"
         "from classifeed_cleanweb.automatics.rules_file import parse_rules\n"

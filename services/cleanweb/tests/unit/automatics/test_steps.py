@@ -1,4 +1,4 @@
-"""A text takes a number of steps that is linear in its length, whatever is in it."""
+"""The number of steps for a text is linear in its length, for any content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PIECES = (
 
 
 def steps(work: Callable[[], object]) -> int:
-    """Count what is called, of Python and of C; and lines, so that a loop without calls counts too."""
+    """Count calls of Python and C functions, and lines, so that a loop without calls counts too."""
     count = 0
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
@@ -53,7 +53,7 @@ def steps(work: Callable[[], object]) -> int:
 def test_twice_the_text_takes_twice_the_steps(piece: str) -> None:
     judge = Automatics.load(packaged_rules())
     short, long = (piece * (size // len(piece)) for size in (4_000, 16_000))
-    judge.judge(short, (), "offer")  # first words fill caches
+    judge.judge(short, (), "offer")  # the first words fill caches
 
     def counted(text: str) -> int:
         is_written.cache_clear()
@@ -69,7 +69,7 @@ def test_a_megabyte_is_judged() -> None:
 
 
 def patterns() -> Iterator[re.Pattern[str]]:
-    """Yield the regular expressions of the package, and those that it makes of the rules."""
+    """Yield the regular expressions of the package, and those that it builds from the rules."""
     judge = Automatics.load(packaged_rules())
     owners: list[Any] = [*_MODULES, *(pair[1] for pair in judge._links), *(one._phones for one in judge._contacts)]
     for owner in owners:

@@ -1,4 +1,4 @@
-"""Convert elements into messages for the index's topic, or say why one cannot be."""
+"""Convert elements into messages for the index's topic; report a reason for each that cannot be converted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from classifeed_domain.topics import index_documents
 from classifeed_indexer.clients.receiver import Element, ElementPosition, Failure, ReceiverClient
 from classifeed_indexer.domain.conversion import Converter, Unconvertible
 
-# Documents that do not fit must not make every element read the schema again.
+# Otherwise each document that does not fit its schema would cause another request for the schema.
 _MIN_AGE_S: Final = 1.0
 _NO_TRACES: Final[Mapping[ElementPosition, Context]] = {}
 
@@ -25,7 +25,7 @@ _NO_TRACES: Final[Mapping[ElementPosition, Context]] = {}
 class ConvertElements:
     """Convert a client's elements, each by the schema of its epoch.
 
-    Once epochs are switched, an element is converted for every open epoch here; now for its own.
+    To convert an element for every open epoch, extend this class; today it uses the element's own epoch only.
     """
 
     def __init__(self, receiver: ReceiverClient, clock: Clock) -> None:
@@ -40,15 +40,15 @@ class ConvertElements:
         leases: Mapping[int, Lease],
         traces: Mapping[ElementPosition, Context] = _NO_TRACES,
     ) -> tuple[list[Message], list[Failure]]:
-        """Return a message for each element, in their order, and the failures of those that have none.
+        """Return the messages of the convertible elements, in their order, and a failure for each other element.
 
         Args:
-            elements: of shards that are held.
-            leases: the lease of each shard; its fence goes into the message.
-            traces: of elements whose messages take their trace along.
+            elements: elements of shards that this process holds.
+            leases: lease of each shard; the message carries its fence.
+            traces: trace contexts to propagate in the messages, by element.
 
         Raises:
-            DomainError: the receiver does not give the schema now.
+            DomainError: the request for a schema failed.
         """
         messages: list[Message] = []
         failures: list[Failure] = []
@@ -70,7 +70,7 @@ class ConvertElements:
         except Unconvertible:
             if self._clock.monotonic_s() - self._converters[epoch][1] <= _MIN_AGE_S:
                 raise
-            # The schema may have got a field, or the epoch its schema, since we read it.
+            # Since we read it, the schema may have a new field, or the epoch its first schema.
             del self._converters[epoch]
             return (await self._converter(epoch)).convert(document)
 

@@ -28,9 +28,9 @@ _log = structlog.get_logger(__name__)
 
 _FIRST_PAUSE_S: Final = 0.1
 _LONGEST_PAUSE_S: Final = 5.0
-# A shard that is refused for a reason that we do not know needs an operator; until then the others go on without it.
+# An unknown error of one shard needs an operator. Until it is fixed, the other shards continue without that shard.
 _STUCK_PAUSE_S: Final = 30.0
-# A shard whose lease was not in force is not tried again before its keeper had time to check.
+# After a shard's lease was found expired, the keeper of the leases gets time to check it before the next attempt.
 _LEASE_PAUSE_S: Final = 1.0
 
 
@@ -38,15 +38,14 @@ class Producer(Protocol):
     """Sends messages, as KafkaProducer does."""
 
     async def send(self, messages: list[Message]) -> None:
-        """Return when all are acknowledged."""
+        """Send messages; return after all are acknowledged."""
 
 
 class Deliverer:
-    """Deliver what the leases given to it cover.
+    """Delivers the elements of the shards whose leases it was given.
 
     A round reads all shards at once, converts, sends, appends failures to `failed`, and only then moves the offsets.
-    Whatever fails in between, the next round reads the same again: elements are delivered at least once, with the same
-    idx.
+    If a step fails, the next round reads the same elements again: delivery is at least once, with the same idx.
     """
 
     def __init__(
@@ -79,17 +78,17 @@ class Deliverer:
         return self._leases
 
     def delivered(self, key: ShardQueue) -> int:
-        """Return up to where a queue is delivered."""
+        """Return the index of the last delivered element of a queue; 0: none."""
         return self._delivered.get(key, 0)
 
     def blocked(self) -> Mapping[str, str]:
-        """Return the shards that cannot go on, or that nothing is delivered, and why."""
+        """Return the shards that are stuck, and the fault that stops all delivery, each with its reason."""
         client = self._receiver.client
         stuck = {f"{client} shard {shard}": why for shard, why in self._stuck.items()}
         return stuck | self._fault.blocked(f"{client} documents", "delivery", "The search stays as it was")
 
     async def gain(self, lease: Lease) -> None:
-        """Begin to deliver a shard where its group stands."""
+        """Begin to deliver a shard from its group's offsets."""
         _, shard = parse_lease_name(lease.name)
         delivered = await self._offsets.add(shard)
         self._leases[shard] = lease
@@ -99,7 +98,7 @@ class Deliverer:
         self._changed.set()
 
     async def lose(self, lease: Lease) -> None:
-        """Return when nothing is done under the lease any more."""
+        """Stop work under the lease; return once none is in progress."""
         _, shard = parse_lease_name(lease.name)
         if self._leases.get(shard) == lease:
             self._forget(shard)
@@ -108,7 +107,7 @@ class Deliverer:
             return
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Deliver until `stop` is set; retry while Kafka, receiver or database are away."""
+        """Deliver until `stop` is set; retry while Kafka, the receiver or the database is unavailable."""
         pause_s = 0.0
         while not stop.is_set():
             try:
@@ -125,10 +124,10 @@ class Deliverer:
                 await _first_of(stop, self._changed, limit_s=pause_s or _LEASE_PAUSE_S)
 
     async def deliver_once(self) -> int:
-        """Do one round over the shards held; return how many elements were delivered or appended to `failed`.
+        """Do one round over the shards held; return the number of elements delivered or appended to `failed`.
 
         Raises:
-            DomainError, psycopg.Error: something is away, or a shard's cursor is lost.
+            DomainError, psycopg.Error: a dependency is unavailable, or a shard's cursor is lost.
         """
         async with self._round:
             self._changed.clear()
@@ -136,7 +135,7 @@ class Deliverer:
             if not leases:
                 return 0
             read = await self._read({key: idx for key, idx in self._delivered.items() if key.shard in leases})
-            # Shards may have gone while we waited; what they have is for their next holder.
+            # We may have lost shards while we waited; their next holder delivers their elements.
             leases = {shard: lease for shard, lease in leases.items() if self._leases.get(shard) == lease}
             ours = [element for element in read.elements if element.key.shard in leases]
             carried = {element.position: element.traceparent for element in ours if element.traceparent}
@@ -184,7 +183,7 @@ class Deliverer:
         return active
 
     async def _read(self, cursors: Mapping[ShardQueue, int]) -> Elements:
-        """Read, unless a lease comes or goes while there is nothing to read."""
+        """Read elements; return none if the set of leases changes while the read waits."""
         reading = asyncio.create_task(
             self._receiver.read(cursors, limit=self._settings.read_elements, wait_s=self._settings.read_wait_s)
         )
@@ -212,11 +211,11 @@ class Deliverer:
                 self._delivered[move.key] = move.idx
                 self._report_due = True
             elif shard not in result.held:
-                # Expired or taken over: whoever keeps the leases finds out which, and calls `lose` if it is gone.
+                # Expired or taken over: the keeper of the leases finds out which, and calls `lose` if another took it.
                 lost.add(shard)
                 self._rests_until_s[shard] = self._clock.monotonic_s() + _LEASE_PAUSE_S
             else:
-                # Only an operator moves offsets of a shard that is held: go on from where they stand now.
+                # Only an operator moves offsets of a shard that is held: continue from the new ones.
                 _log.warning("indexer.offset.moved_from_outside", client=self._receiver.client, shard=shard)
                 self._delivered |= await self._offsets.add(shard)
         if lost:
@@ -232,7 +231,10 @@ class Deliverer:
             self._reported_at_s = now_s
 
     def _rest_stuck(self, error: FailedPrecondition) -> None:
-        """Leave out the shard that the receiver names, for a while; the error's text has the fix."""
+        """Pause the shard that the receiver names, or all shards if it names none of ours.
+
+        The error's text contains the fix.
+        """
         shard = int(error.metadata.get("shard", -1))
         _log.error("indexer.shard.stuck", client=self._receiver.client, shard=shard, error=str(error))
         for held in [shard] if shard in self._leases else list(self._leases):

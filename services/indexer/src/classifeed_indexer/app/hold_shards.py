@@ -13,19 +13,19 @@ from classifeed_indexer.domain.shards import lease_names, parse_lease_name
 
 
 class Worker(Protocol):
-    """Works for the shards held of one client."""
+    """A loop that works on the held shards of one client."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set."""
 
     def blocked(self) -> Mapping[str, str]:
-        """Return what cannot go on, or is being repaired, and why."""
+        """Return the parts that are stuck or under repair, each with its reason."""
 
 
 class ShardHolder:
-    """Joins the leases of all clients' shards with what delivers the clients' documents, and fills shards again.
+    """Holds leases of all clients' shards, and runs the deliverers and refillers of the shards held.
 
-    The archive's role, a second group on the same queues, is another holder with another group.
+    The archive's role, a second group on the same queues, will be another holder with another group.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ShardHolder:
                 group.create_task(worker.run(stop))
 
     def blocked(self) -> Mapping[str, str]:
-        """Return what cannot go on, or is being repaired, and why."""
+        """Return the parts that are stuck or under repair, each with its reason."""
         return {what: why for worker in self._workers for what, why in worker.blocked().items()}
 
     async def _gain(self, lease: Lease) -> None:

@@ -1,4 +1,4 @@
-"""Measure what the receiver's queues hold that the group has not delivered."""
+"""Measure the group's backlog: elements of the receiver's queues that it has not delivered."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from classifeed_indexer.store.offsets import Offsets
 
 
 async def measure_backlog(clients: Sequence[tuple[ReceiverClient, Offsets]], group: str) -> Mapping[str, int]:
-    """Return, by client, in how many queues of shards something waits, and how many shards are being filled again.
+    """Return, by client, the number of queues with waiting elements, and the number of shards being refilled.
 
-    0 exactly when everything is delivered: a cursor that its queue no longer has counts as waiting.
+    Both are 0 exactly when everything is delivered: a lost cursor counts as a waiting queue.
 
     Raises:
-        DomainError: the receiver is away, so nothing is known.
+        DomainError: the receiver is unavailable, so the backlog is unknown.
     """
     found = {}
     for receiver, offsets in clients:
         ends = await receiver.get_ends(group)
-        stored = await offsets.select()  # after the ends, so that what is delivered meanwhile does not count
+        stored = await offsets.select()  # after the ends, so that elements delivered meanwhile do not count
         keys = {key for key in ends.keys() | stored.keys() if key.queue in QUEUES}
         waiting = [key for key in keys if stored.get(key, 0) != (ends[key].last_idx if key in ends else 0)]
         found[receiver.client] = len(waiting)

@@ -1,4 +1,4 @@
-"""Fill shards again: have the receiver put their documents into the queue `emergency`, delivered beside main."""
+"""Refill shards: the receiver puts their documents into the queue `emergency`, which is read together with `main`."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _POLL_S: Final = 1.0
 
 
 class HeldShards(Protocol):
-    """What this process delivers, as Deliverer knows it."""
+    """The shards that this process delivers; Deliverer implements it."""
 
     @property
     def leases(self) -> Mapping[int, Lease]:
         """The lease of each shard held."""
 
     def delivered(self, key: ShardQueue) -> int:
-        """Up to where a queue is delivered."""
+        """Return the index of the last delivered element of a queue; 0: none."""
 
 
 class ShardRefiller:
     """Works on the refills of the shards that this process holds, a step of each in turn.
 
-    The next step of a shard waits until the elements of the one before are delivered, so that the queue does not grow
-    beyond a step a shard. Where a refill stands is noted after each step; the next holder of the shard goes on there.
+    The next step of a shard waits until the elements of its previous step are delivered, so the queue holds at most one
+    step of a shard. The position of a refill is stored after each step; the next holder of the shard continues from it.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class ShardRefiller:
         self._fault = LastingFault(clock)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set; retry while receiver or database are away."""
+        """Work until `stop` is set; retry while the receiver or the database is unavailable."""
         while not stop.is_set():
             has_stepped = False
             try:
@@ -69,10 +69,10 @@ class ShardRefiller:
             await wait_for_event(stop, _POLL_S / 20 if has_stepped else _POLL_S)
 
     async def step_once(self) -> bool:
-        """Do a step of each refill that is due; return whether one was.
+        """Do a step of each refill that is due; return whether there was one.
 
         Raises:
-            DomainError, psycopg.Error: the receiver or the database is away.
+            DomainError, psycopg.Error: the receiver or the database is unavailable.
         """
         self._known = await self._refills.select()
         waiting: list[Refill] = []
@@ -99,7 +99,7 @@ class ShardRefiller:
         return has_stepped
 
     def blocked(self) -> Mapping[str, str]:
-        """Return, in one line, what is being filled again by this process, and why; and why that fails."""
+        """Return one line about the refills of this process with their reasons, and one about a lasting fault."""
         client = self._receiver.client
         fault = self._fault.blocked(f"{client} refill", "refilling", "Shards that lost documents wait")
         mine = [refill for shard, refill in self._known.items() if shard in self._held.leases]
@@ -109,7 +109,7 @@ class ShardRefiller:
         documents = sum(refill.documents for refill in mine)
         line = (
             f"{len(mine)} shards are being refilled from the registry ({reasons}), {documents} documents so far; "
-            "until then the search may show older documents of them. It completes by itself"
+            "until then the search may show older documents of them. No action is needed"
         )
         return {client: line} | fault
 
@@ -125,7 +125,7 @@ class ShardRefiller:
             REFILLED.labels(self._receiver.client).inc(step.documents)
 
     async def _check(self, waiting: list[Refill]) -> None:
-        """Begin those anew whose elements the receiver lost before they were delivered."""
+        """Restart refills whose elements the receiver lost before they were delivered."""
         ends = await self._receiver.get_ends("")
         for refill in waiting:
             last_idx = ends.get(ShardQueue(EMERGENCY, refill.shard), QueueEnds()).last_idx

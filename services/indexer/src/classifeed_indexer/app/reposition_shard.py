@@ -1,4 +1,4 @@
-"""Go on with a shard whose cursor was lost: where its queue goes on, and with the shard filled again if needed."""
+"""Continue a shard whose cursor was lost: move its offset to a valid position, and request a refill if needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CURSOR_UNKNOWN: Final = "CURSOR_UNKNOWN"
 
 
 def lost_queue(error: FailedPrecondition) -> ShardQueue | None:
-    """Return which queue of which shard the receiver no longer has our cursor of; None: it is another error."""
+    """Return the queue whose cursor the receiver reports as lost; None: the error has another reason."""
     if error.reason not in {CURSOR_TRIMMED, CURSOR_UNKNOWN}:
         return None
     return ShardQueue(int(error.metadata["queue"]), int(error.metadata["shard"]))
@@ -31,21 +31,21 @@ def lost_queue(error: FailedPrecondition) -> ShardQueue | None:
 async def reposition_shard(
     receiver: ReceiverClient, offsets: Offsets, group: str, error: FailedPrecondition, cursor: int, lease: Lease
 ) -> int | None:
-    """Move the offset to where its queue goes on, and return that; None when it was moved or taken meanwhile.
+    """Move the offset to where its queue continues, and return it; None if the lease or the offset changed meanwhile.
 
-    Trimmed elements that this group has reported as delivered need nothing more: our own table went back. Otherwise the
-    refill of the shard is requested, in the transaction that moves the offset, so that neither is lost.
+    If this group has reported the trimmed elements as delivered, only our own table went back, and no refill is needed.
+    Otherwise the transaction that moves the offset also requests a refill of the shard, so that neither is lost.
 
     Args:
-        receiver: whose queues.
-        offsets: of the group.
-        group: for its progress at the receiver.
-        error: of a lost cursor (`lost_queue`).
-        cursor: the lost one.
-        lease: of the shard.
+        receiver: client of the receiver.
+        offsets: offsets of the group.
+        group: group whose progress is read from the receiver.
+        error: error about a lost cursor (`lost_queue`).
+        cursor: index of the lost cursor.
+        lease: lease of the shard.
 
     Raises:
-        DomainError: the receiver is away.
+        DomainError: the receiver is unavailable.
     """
     key = lost_queue(error)
     assert key is not None
@@ -53,7 +53,7 @@ async def reposition_shard(
     if error.reason == CURSOR_TRIMMED:
         idx, is_delivered = ends.trimmed_idx, ends.delivered_idx >= ends.trimmed_idx
     else:
-        # What was pushed since the restore is in the registry as well, which the refill reads after this.
+        # Documents pushed since the restore are in the registry, too, and the refill reads it later than this.
         idx, is_delivered = ends.last_idx, False
     reason = None if is_delivered else f"{error.reason} at {cursor}"
     if not await offsets.reposition(key, cursor, idx, lease, refill=reason):

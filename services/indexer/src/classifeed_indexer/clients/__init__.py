@@ -1,1 +1,1 @@
-"""Other services, as this one needs them."""
+"""Clients of other services."""

@@ -1,4 +1,4 @@
-"""The receiver: queues to read, schemas to convert by."""
+"""Client of the receiver: its queues, its registry and its schemas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from classifeed_common.telemetry.tracing import untraced
 from classifeed_indexer.domain.refilling import RefillStep, RegistryPosition
 from classifeed_indexer.domain.shards import ShardQueue
 
-# On top of the wait that the request names.
+# Timeout in addition to the request's own maximum wait.
 _RESPONSE_S: Final = 10.0
 
 
@@ -38,7 +38,7 @@ ElementPosition: TypeAlias = tuple[ShardQueue, int]
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of a queue with its document, and the trace that this was pushed in; empty: none to be seen."""
+    """An element of a queue with its document, and the trace context of its push; empty: none."""
 
     key: ShardQueue
     idx: int
@@ -47,13 +47,13 @@ class Element:
 
     @property
     def position(self) -> ElementPosition:
-        """Its queue and its index there."""
+        """The element's queue and its index there."""
         return self.key, self.idx
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An element that cannot be delivered, and why."""
+    """An element that cannot be delivered, with the reason."""
 
     key: ShardQueue
     idx: int
@@ -63,7 +63,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """What was read, in the order of each queue, and where each queue that moved goes on."""
+    """Elements that were read, in the order of each queue, and the new cursor of each queue that moved."""
 
     elements: Sequence[Element]
     next: Mapping[ShardQueue, int]
@@ -71,7 +71,7 @@ class Elements:
 
 @dataclass(frozen=True, slots=True)
 class QueueEnds:
-    """Last element of a queue, last one that was trimmed, and up to where the group has reported delivery; 0: none."""
+    """Indices of a queue's last element, of its last trimmed one, and of the last reported as delivered; 0: none."""
 
     last_idx: int = 0
     trimmed_idx: int = 0
@@ -87,7 +87,7 @@ class ReceiverClient:
         self._schemas = SchemaServiceStub(channel)
 
     async def read(self, cursors: Mapping[ShardQueue, int], *, limit: int, wait_s: float) -> Elements:
-        """Return what comes after the cursors; wait up to `wait_s` seconds for something. May be cancelled.
+        """Return the elements after the cursors; wait up to `wait_s` seconds for the first. May be cancelled.
 
         Raises:
             FailedPrecondition: CURSOR_TRIMMED or CURSOR_UNKNOWN; the metadata names queue and shard.
@@ -99,7 +99,7 @@ class ReceiverClient:
             max_wait_ms=int(wait_s * 1000),
             bodies=True,
         )
-        with untraced():  # several each second, most of them for nothing
+        with untraced():  # several calls a second, and most find no element
             call = self._queue.ReadElements(request, timeout=wait_s + _RESPONSE_S)
         response = await response_of(call)
         elements = [Element(_key_of(e.position), e.position.idx, e.document, e.traceparent) for e in response.elements]
@@ -116,12 +116,12 @@ class ReceiverClient:
             await response_of(self._queue.AppendFailed(request))
 
     async def report(self, group: str, offsets: Mapping[ShardQueue, int]) -> None:
-        """Report how far the group has delivered. Idempotent."""
+        """Report the group's delivered offsets. Idempotent."""
         request = ReportProgressRequest(group=group, client=self.client, cursors=map(_cursor_of, offsets.items()))
         await response_of(self._queue.ReportProgress(request))
 
     async def get_ends(self, group: str) -> dict[ShardQueue, QueueEnds]:
-        """Return where each queue ends and how far the group has reported; those without any element are left out."""
+        """Return the ends of each queue and the group's reported offsets; queues without elements are left out."""
         request = GetQueueEndsRequest(client=self.client, group=group)
         response = await response_of(self._queue.GetQueueEnds(request))
         return {
@@ -130,7 +130,7 @@ class ReceiverClient:
         }
 
     async def refill(self, shard: int, after: RegistryPosition | None, last_idx: int, *, limit: int) -> RefillStep:
-        """Put the next documents of a shard into its queue `emergency`. What is repeated is delivered once more.
+        """Put the next documents of a shard into its queue `emergency`. A repeated call delivers documents twice.
 
         Raises:
             FailedPrecondition: CURSOR_UNKNOWN, the elements up to `last_idx` are gone.

@@ -1,1 +1,1 @@
-"""Shards, and how a document becomes what the index takes; pure."""
+"""Shards, and conversion of documents for the index; no I/O."""

@@ -1,4 +1,4 @@
-"""From a document as its client composed it to one as the index takes it."""
+"""Conversion of a client's raw document to an index document."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classifeed_domain.document_values import VALUE_KINDS
 
 
 class Unconvertible(Exception):
-    """The document does not fit its schema, and will not however often it is tried; the text says why."""
+    """The document does not fit its schema, so a retry cannot help; the text is the reason."""
 
 
 class Converter:
@@ -24,13 +24,13 @@ class Converter:
         self._dimensions = {embedding.name: embedding.dimension for embedding in schema.embeddings}
 
     def convert(self, document: RawDocument) -> IndexDocument:
-        """Return the document in the index's form, its fields in the schema's order.
+        """Return the index document, with its fields in the schema's order.
 
-        The receiver has checked all this; it is checked again, because a wrongly typed value kills a writer of the
-        index, and what lies in a table for months may have been damaged or written by an older release.
+        The receiver has checked the document. It is checked again, because a wrongly typed value kills a writer of the
+        index, and a row may have been damaged since then or written by an older release.
 
         Raises:
-            Unconvertible: a field or vector is not as the schema says.
+            Unconvertible: a field or an embedding does not fit the schema.
         """
         converted = IndexDocument(
             client="" if document.body else self._client,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class RegistryPosition(NamedTuple):
-    """The refill has put everything up to the document with this key into the queue."""
+    """Key of the last document of the registry that a refill has put into the queue."""
 
     pk_hash: int
     pk: str
@@ -15,7 +15,13 @@ class RegistryPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RefillStep:
-    """What a step came to: documents put into the queue, the index of the last, where to go on; None: all are in it."""
+    """Result of a step.
+
+    Attributes:
+        documents: number of documents put into the queue.
+        last_idx: index of the last element that the refill has put into the queue.
+        next: position in the registry to continue from; None: the registry was read to the end.
+    """
 
     documents: int
     last_idx: int

@@ -1,4 +1,4 @@
-"""Shards of the clients' queues, as the receiver cuts them, and the names of their leases."""
+"""Shards of the clients' queues, and the names of their leases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classifeed_domain.document_shards import SHARDS
 
 MAIN: Final = int(INDEX_QUEUE_MAIN)
 EMERGENCY: Final = int(INDEX_QUEUE_EMERGENCY)
-# Read side by side, so that a refill does not hold up live traffic. The queue `failed` joins them when it is replayed.
+# Read in parallel, so that a refill does not delay live traffic. Add the queue `failed` once it is replayed.
 QUEUES: Final = (MAIN, EMERGENCY)
 
 

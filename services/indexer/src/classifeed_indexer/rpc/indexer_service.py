@@ -1,4 +1,4 @@
-"""IndexerService: what the indexer does, for operators."""
+"""IndexerService: state and refills of the indexer, for operators."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class IndexerService(IndexerServiceServicer):
-    """The state of a client's shards, read from the tables, so every process gives the same.
+    """Reports the state of a client's shards and takes requests for refills.
 
-    ReplayFailed belongs here.
+    It reads the tables, so every process returns the same state. Add ReplayFailed here.
     """
 
     def __init__(self, offsets: Mapping[str, Offsets]) -> None:
         self._offsets = offsets
 
     async def GetStatus(self, request: GetIndexerStatusRequest, context: Context) -> IndexerStatus:
-        """Return how far each shard has been delivered, who holds it, and whether it is being filled again."""
+        """Return the delivered offsets, the holder and the refill of each shard."""
         offsets = self._offsets_of(request.client)
         holders = await offsets.select_holders(range(SHARDS))
         delivered = sorted((await offsets.select()).items())
@@ -59,7 +59,7 @@ class IndexerService(IndexerServiceServicer):
         return IndexerStatus(client=request.client, shards=shards)
 
     async def RequestRefill(self, request: RequestRefillRequest, context: Context) -> RequestRefillResponse:
-        """Request that shards are filled again; their holders find the request within a second."""
+        """Request a refill of some shards, or of all; their holders find the request within a second."""
         offsets = self._offsets_of(request.client)
         shards = sorted(set(request.shards)) or list(range(SHARDS))
         await offsets.refills.request(shards, "requested by an operator")

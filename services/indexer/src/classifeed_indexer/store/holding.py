@@ -1,4 +1,4 @@
-"""The guard of every write under leases of shards."""
+"""Guard of every write that needs leases of shards."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _HOLD_LEASES: Final = load_queries(__package__)["hold_leases"]
 
 
 async def hold_leases(tx: Tx, leases: Mapping[int, Lease]) -> frozenset[int]:
-    """Return the shards whose leases are still ours; nobody takes one of them over until the transaction ends.
+    """Return the shards whose leases this process still holds, and lock those leases until the transaction ends.
 
-    First in its transaction, as `Leases.guard`, for any number of leases at once.
+    Call it first in the transaction. It does for many leases what `Leases.guard` does for one.
 
     Args:
         tx: an open transaction.
-        leases: the lease of each shard, by shard.
+        leases: leases by shard.
     """
     shard_of = {lease.name: shard for shard, lease in leases.items()}
     cursor = await tx.execute(

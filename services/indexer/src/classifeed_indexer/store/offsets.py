@@ -17,7 +17,7 @@ SQL: Final = load_queries(__package__)
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An offset on its way from `expected` to `idx`."""
+    """Request to move an offset from `expected` to `idx`."""
 
     key: ShardQueue
     expected: int
@@ -26,14 +26,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The outcome of some moves: which shards we still held, and which offsets moved."""
+    """Outcome of some moves: the shards that we still held, and the offsets that moved."""
 
     held: frozenset[int]
     moved: frozenset[ShardQueue]
 
 
 class Offsets:
-    """The offsets of one group and client, and the refills that come of lost ones."""
+    """The offsets of one group and client, and the refills that lost offsets cause."""
 
     def __init__(self, database: Database, group: str, client: str) -> None:
         self._database = database
@@ -42,7 +42,7 @@ class Offsets:
         self.refills = Refills(database, group, client)
 
     async def add(self, shard: int) -> dict[ShardQueue, int]:
-        """Return the offsets of a shard, which begin at 0 when the group is new."""
+        """Return the offsets of a shard; those of a new group begin at 0."""
         parameters = {"group": self._group, "client": self._client, "shard": shard, "queues": list(QUEUES)}
         async with self._database.transaction() as tx:
             await tx.execute(SQL["add_offsets"], parameters)
@@ -55,13 +55,13 @@ class Offsets:
             return await self._select(connection)
 
     async def move(self, moves: Sequence[Move], leases: Mapping[int, Lease]) -> Moved:
-        """Move offsets of shards whose leases are held, each only from where it was expected, all in one transaction.
+        """Move the offsets of held shards from their expected values to new ones, in one transaction.
 
-        A lease that is lost, or an offset that stands elsewhere, leaves its shard as it is and the others moved.
+        A lost lease or an unexpected offset only affects its own shard; the other offsets move.
 
         Args:
-            moves: where to.
-            leases: the lease of each shard, by shard.
+            moves: offsets to move.
+            leases: leases by shard.
         """
         async with self._database.transaction() as tx:
             held = await hold_leases(tx, leases)
@@ -81,17 +81,17 @@ class Offsets:
         return Moved(held, moved)
 
     async def reposition(self, key: ShardQueue, expected: int, idx: int, lease: Lease, *, refill: str | None) -> bool:
-        """Set an offset to where its queue goes on, and request a refill of the shard; both or neither.
+        """Set an offset to where its queue continues, and request a refill of the shard, in one transaction.
 
         Args:
-            key: which offset.
-            expected: where it was read.
-            idx: where it goes on; may lie before.
-            lease: of the shard.
-            refill: why the shard has to be filled again; None: it has not.
+            key: queue whose offset is set.
+            expected: offset as it was read before.
+            idx: new offset; it may be lower.
+            lease: lease of the shard.
+            refill: reason of the refill; None: no refill is needed.
 
         Returns:
-            Whether the lease was still held and the offset stood where it was expected.
+            Whether the lease was still held and the offset had its expected value.
         """
         async with self._database.transaction() as tx:
             if not await hold_leases(tx, {key.shard: lease}):
@@ -111,7 +111,7 @@ class Offsets:
             return True
 
     async def select_holders(self, shards: Sequence[int]) -> dict[int, Lease]:
-        """Return the leases in force, by shard."""
+        """Return the unexpired leases by shard."""
         names = {lease_name(self._group, self._client, shard): shard for shard in shards}
         async with self._database.connection() as connection:
             rows = await (await connection.execute(SQL["select_holders"], {"names": list(names)})).fetchall()

@@ -1,5 +1,5 @@
 -- name: add_offsets
--- A group that has not read a queue of a shard yet begins before its first element.
+-- A group that has never read a queue begins before its first element.
 INSERT INTO offsets ("group", client, queue, shard, idx, moved_at)
 SELECT %(group)s, %(client)s, queue, %(shard)s, 0, clock_timestamp() FROM unnest(%(queues)s::smallint[]) AS q (queue)
     ON CONFLICT ("group", client, queue, shard) DO NOTHING
@@ -8,8 +8,8 @@ SELECT %(group)s, %(client)s, queue, %(shard)s, 0, clock_timestamp() FROM unnest
 SELECT queue, shard, idx FROM offsets WHERE "group" = %(group)s AND client = %(client)s
 
 -- name: hold_leases
--- Which leases are still ours. Locked until the end of the transaction, so that nobody takes a shard over before our
--- offsets are committed; the same lock as Leases.guard takes for one.
+-- Select the leases that are still ours, and lock them until the transaction ends: no process takes a shard over before
+-- our offsets are committed. Leases.guard takes the same lock for one lease.
 SELECT l.name
   FROM unnest(%(names)s::text[], %(holders)s::text[], %(fences)s::bigint[]) AS ours (name, holder, fence)
   JOIN leases l ON l.name = ours.name AND l.holder = ours.holder AND l.fence = ours.fence
@@ -17,7 +17,7 @@ SELECT l.name
    FOR KEY SHARE OF l
 
 -- name: move_offsets
--- Compare and set: an offset that somebody else has moved stays where it is, and does not come back.
+-- Compare and set: an offset that another process has moved is not moved back.
 UPDATE offsets o
    SET idx = n.idx, moved_at = clock_timestamp()
   FROM unnest(%(queues)s::smallint[], %(shards)s::smallint[], %(expected)s::bigint[], %(idxs)s::bigint[])
@@ -27,13 +27,13 @@ UPDATE offsets o
 RETURNING o.queue, o.shard
 
 -- name: reposition
--- Compare and set, to wherever the queue goes on: also back, where the queue itself went back.
+-- Compare and set. The new offset may be lower, if the queue itself went back.
 UPDATE offsets
    SET idx = %(idx)s, moved_at = clock_timestamp()
  WHERE "group" = %(group)s AND client = %(client)s AND queue = %(queue)s AND shard = %(shard)s AND idx = %(expected)s
 
 -- name: request_refills
--- One that is under way begins anew: what it has put into the queue may be what was lost.
+-- A refill in progress is restarted: the lost elements may be its own.
 INSERT INTO refills ("group", client, shard, reason, requested_at)
 SELECT %(group)s, %(client)s, shard, %(reason)s, clock_timestamp()
   FROM unnest(%(shards)s::smallint[]) AS wanted (shard)
@@ -49,7 +49,7 @@ SELECT shard, reason, requested_at, after_hash, after_pk, last_idx, documents, i
  ORDER BY shard
 
 -- name: advance_refill
--- Compare and set: a request that was made anew meanwhile stays at its begin.
+-- Compare and set: a refill that was requested again meanwhile keeps its starting position.
 UPDATE refills
    SET after_hash = %(after_hash)s, after_pk = %(after_pk)s, last_idx = %(last_idx)s, documents = documents + %(documents)s,
        is_scanned = %(is_scanned)s

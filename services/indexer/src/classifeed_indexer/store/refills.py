@@ -1,4 +1,4 @@
-"""Reads and writes of the refills: shards that are to be filled again, and how far that has come."""
+"""Reads and writes of the refills: shards to refill from the registry, and the progress of each refill."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Refill:
     """A refill of a shard.
 
     Attributes:
-        shard: which.
-        reason: why, for people.
-        requested_at: since when; with the shard the identity of the request.
-        after: up to where the registry was read; None: not begun.
-        last_idx: index of the last element that it put into the queue `emergency`; 0: none yet.
-        documents: how many it put there.
-        is_scanned: the registry was read to the end.
+        shard: number of the shard.
+        reason: reason of the refill, for people.
+        requested_at: time of the request; together with the shard it identifies the request.
+        after: position in the registry up to which it was read; None: not begun.
+        last_idx: index of the last element that the refill put into the queue `emergency`; 0: none yet.
+        documents: number of documents that the refill put there.
+        is_scanned: whether the registry was read to the end.
     """
 
     shard: int
@@ -39,7 +39,7 @@ class Refill:
 
 
 class Refills:
-    """The refills of one group and client. Writes about one are guarded by the lease of its shard."""
+    """The refills of one group and client. A write about a refill is guarded by the lease of its shard."""
 
     def __init__(self, database: Database, group: str, client: str) -> None:
         self._database = database
@@ -57,7 +57,7 @@ class Refills:
         }
 
     async def request(self, shards: Sequence[int], reason: str) -> None:
-        """Ask for shards to be filled again; a refill under way begins anew."""
+        """Request a refill of shards; a refill in progress is restarted."""
         async with self._database.transaction() as tx:
             await self.request_in(tx, shards, reason)
 
@@ -66,7 +66,7 @@ class Refills:
         await tx.execute(SQL["request_refills"], {**self._key, "shards": list(shards), "reason": reason})
 
     async def advance(self, refill: Refill, step: RefillStep, lease: Lease) -> bool:
-        """Note a step; return False when the lease is lost or the refill was requested anew, and nothing was noted."""
+        """Store a step; return False, without a write, if the lease is lost or the refill was requested again."""
         return await self._write(
             "advance_refill",
             refill,
@@ -79,7 +79,7 @@ class Refills:
         )
 
     async def finish(self, refill: Refill, lease: Lease) -> bool:
-        """Forget a refill that is delivered; return False as `advance` does."""
+        """Delete a refill whose elements are delivered; return False as `advance` does."""
         return await self._write("finish_refill", refill, lease)
 
     async def _write(self, name: str, refill: Refill, lease: Lease, **values: object) -> bool:

@@ -8,7 +8,7 @@ from classifeed_common.db import shared_tables
 
 metadata = sa.MetaData()
 
-# How far a group has delivered each queue of each shard, for good.
+# The delivered offset of each group, queue and shard.
 offsets = sa.Table(
     "offsets",
     metadata,
@@ -20,8 +20,8 @@ offsets = sa.Table(
     sa.Column("moved_at", sa.DateTime(timezone=True), nullable=False),
 )
 
-# Shards that are to be filled again from the registry, and how far that has come: after which document, up to which
-# element of the queue `emergency`. A request anew has another time and begins anew.
+# Shards to refill from the registry, with the progress of the refill: the last document read, and the last element put
+# into the queue `emergency`. Another request has another time and restarts the refill.
 refills = sa.Table(
     "refills",
     metadata,

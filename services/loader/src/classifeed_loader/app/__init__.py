@@ -1,1 +1,1 @@
-"""The use cases of the loader, one a file."""
+"""Use cases, one per file."""

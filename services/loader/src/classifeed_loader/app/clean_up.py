@@ -1,4 +1,4 @@
-"""What the loader keeps of fetches: those that made a task as long as that is kept."""
+"""The clean-up of fetches: a fetch that created a task is kept as long as its task."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ class Tasks(Protocol):
     """The processor, as the clean-up needs it."""
 
     async def find_tasks(self, names: Collection[str]) -> set[str]:
-        """Return those of the tasks that there are."""
+        """Return the names of the tasks that exist."""
 
 
 def loader_clean_up(tasks: Tasks, refs: BlobRefs) -> CleanUp:
-    """Return the clean-up. Fetches without a task are trimmed at each fetch; of removed sources it takes them too."""
+    """Return the clean-up. It removes fetches without a task for removed sources only; other ones are trimmed by each
+    fetch.
+    """
     return CleanUp(
         CLEAN_UP,
         [partial(remove_old_fetches, tasks=tasks, refs=refs), until_nothing_is_left(forget_hosts, limit=_HOSTS)],
@@ -36,10 +38,10 @@ def loader_clean_up(tasks: Tasks, refs: BlobRefs) -> CleanUp:
 async def remove_old_fetches(
     begin: Begin, _at: datetime, cursor: Cursor | None, *, tasks: Tasks, refs: BlobRefs, limit: int = _FETCHES
 ) -> Slice:
-    """Remove those of the next fetches whose tasks are removed, each with its reference to the file.
+    """Remove the fetches of the next slice whose tasks are gone, each with its reference to the file.
 
     Raises:
-        grpc.aio.AioRpcError: the processor is away; nothing of the slice is removed.
+        grpc.aio.AioRpcError: the processor does not respond; nothing of the slice is removed.
     """
     after = FetchKey(*(cursor or ("", "", 0)))
     async with begin() as tx:

@@ -1,4 +1,4 @@
-"""Complete a fetch: note its outcome, and what follows for its source."""
+"""Completes a fetch: stores its outcome and schedules the next fetch of its source."""
 
 from __future__ import annotations
 
@@ -28,21 +28,26 @@ _BY_REASON: Final[Mapping[str, tuple[str, str]]] = {
 
 
 class FetchWaits(NamedTuple):
-    """How long a source waits for its next fetch: at least, and after its first failure, in seconds."""
+    """Waits of a source between fetches.
+
+    Attributes:
+        min_interval_s: shortest time between two fetches, in seconds.
+        backoff_base_s: base of the back-off after failures, in seconds.
+    """
 
     min_interval_s: float
     backoff_base_s: float
 
 
 async def complete_fetch(tx: Tx, key: FetchKey, completion: Completion, waits: FetchWaits) -> None:
-    """Complete a fetch that is open, and have its source wait for the next one."""
+    """Complete an open fetch and schedule the next one of its source."""
     source = await fetching.lock_source(tx, key)
     fetch = await fetching.read_fetch(tx, key)
     assert source is not None
     assert fetch is not None
     await fetching.end(tx, key, completion)
     if source.feed_version != fetch.feed_version:
-        # It says nothing of the newer version, whose own slot may have been skipped while it was under way.
+        # The outcome does not concern the newer version, whose slot may have been skipped during this fetch.
         await fetching.make_due(tx, key)
     elif completion.is_failure:
         await fetching.note_failure(
@@ -64,8 +69,8 @@ def report_completion(key: FetchKey, completion: Completion) -> None:
 
 
 async def fail_fetch(tx: Tx, key: FetchKey, job: FailedJob, waits: FetchWaits) -> None:
-    """Complete the fetch of a job that failed for good, unless it is completed: nothing will run it any more."""
-    # The source first, as all who write about its fetches do.
+    """Complete the open fetch of a job that failed permanently: no job will run it again."""
+    # All writers lock the source before its fetches.
     source = await fetching.lock_source(tx, key)
     fetch = await fetching.read_fetch(tx, key)
     if source is None or fetch is None or fetch.is_ended:

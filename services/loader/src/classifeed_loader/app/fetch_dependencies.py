@@ -16,14 +16,14 @@ from classifeed_loader.domain.sources import Source
 
 
 class Downloader(Protocol):
-    """Downloads from outer addresses, as a fetch needs it."""
+    """Downloads files from untrusted URLs."""
 
     async def fetch(self, request: FetchRequest, to: Path) -> Fetched | NotModified:
-        """Download a file to `to`, or learn that the caller has it.
+        """Download a file to `to`, unless the site reports that it is unchanged.
 
         Raises:
-            FetchFailed: there is no such file.
-            HostPaused: the host is to get the request later.
+            FetchFailed: the file cannot be downloaded.
+            HostPaused: the host accepts the request only later.
         """
         ...
 
@@ -35,7 +35,7 @@ class TaskMaker(Protocol):
         """Return the task of the file; idempotent by fetch.
 
         Raises:
-            LoadFailed: the file is refused for good.
+            LoadFailed: the file is refused permanently.
         """
         ...
 
@@ -45,16 +45,16 @@ class FetchDependencies:
     """The dependencies of a fetch.
 
     Attributes:
-        downloader: brings the files.
-        blobs: where they are put.
-        refs: who needs them.
-        tasks: has them loaded.
-        hosts: who downloads from where in this process.
-        cipher: decrypts credentials; None: there are no keys.
-        spool_dir: folder for files on their way; each fetch removes its own.
-        min_interval_s: shortest time between two scheduled fetches of a source.
-        backoff_base_s: the wait of a source after n failures is this times 2^n, in bounds.
-        history_fetches: ended fetches that are kept of each source.
+        downloader: client that downloads the files.
+        blobs: object store for the files.
+        refs: references that keep files in the object store.
+        tasks: client that creates tasks at the processor.
+        hosts: limits of downloads per host in this process.
+        cipher: cipher that decrypts credentials; None: there are no keys.
+        spool_dir: folder for files that are being downloaded; each fetch removes its own.
+        min_interval_s: shortest time between two scheduled fetches of a source, in seconds.
+        backoff_base_s: seconds that, times 2^n, a source waits after n failures, within bounds.
+        history_fetches: number of completed fetches kept per source.
     """
 
     downloader: Downloader

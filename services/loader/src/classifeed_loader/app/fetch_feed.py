@@ -1,4 +1,4 @@
-"""Run a fetch to its completion: the file stored, handed over to be loaded, and the outcome noted."""
+"""Runs a fetch to its completion: stores the file, has it loaded, and stores the outcome."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from classifeed_loader.store import fetching
 async def fetch_feed(ctx: JobContext, dependencies: FetchDependencies, key: FetchKey) -> None:
     """Return when the fetch is completed.
 
-    May be killed and started again at any point: a file that is stored is not downloaded again, and the task is made
-    once, as the processor knows the fetch by its number. Calls of others stand between transactions, never in one.
+    The job may be killed and run again at any point: a stored file is not downloaded again, and the task is created
+    once because the processor knows the fetch by its id. No call to another service is made within a transaction.
 
     Raises:
-        Fail: there is no such fetch.
-        Snooze: other feeds of the same host are being downloaded, or the host is to get the request later.
+        Fail: the fetch does not exist.
+        Snooze: other feeds of the same host are being downloaded, or the host accepts the request only later.
         ClaimLost: another run of the job has begun.
-        Exception: a service or store of ours is away; try again.
+        Exception: a service or store is unavailable; the job is retried.
     """
     with ExitStack() as slot:
         begun = await _begin(ctx, dependencies, key, slot)
@@ -50,7 +50,7 @@ async def fetch_feed(ctx: JobContext, dependencies: FetchDependencies, key: Fetc
 async def _begin(
     ctx: JobContext, dependencies: FetchDependencies, key: FetchKey, slot: ExitStack
 ) -> tuple[Source, FetchState] | None:
-    """Note that the fetch is under way, with its slot at the host; None: it is completed, or was completed here."""
+    """Mark the fetch as running and take a slot of its host; return None if it is completed, before or here."""
     async with ctx.guarded_transaction() as tx:
         source = await fetching.lock_source(tx, key)
         fetch = await fetching.read_fetch(tx, key)
@@ -70,7 +70,7 @@ async def _begin(
 async def _hand_over(
     ctx: JobContext, dependencies: FetchDependencies, key: FetchKey, fetch: FetchState, file: StoredFile
 ) -> Completion:
-    """Have the file loaded, unless the feed has changed while it came."""
+    """Have the file loaded, unless the feed has changed during the download."""
     async with ctx.guarded_transaction() as tx:
         source = await fetching.lock_source(tx, key)
     assert source is not None
@@ -87,7 +87,7 @@ async def _end(ctx: JobContext, dependencies: FetchDependencies, key: FetchKey, 
 
 
 async def _trim(ctx: JobContext, dependencies: FetchDependencies, key: FetchKey) -> None:
-    """Remove the oldest fetches of the source, each with its reference to the file; what is left goes next time."""
+    """Remove the oldest fetches of the source with their references, up to a limit; the next fetch removes more."""
     async with ctx.db.transaction() as tx:
         old = await fetching.list_old(tx, key, kept=dependencies.history_fetches)
     for one in old:

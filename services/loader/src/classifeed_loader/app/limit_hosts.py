@@ -1,4 +1,4 @@
-"""Limit the downloads from one host: many feeds of one slow host leave slots for those of others."""
+"""Limits the downloads from one host, so that many feeds of a slow host leave slots for other hosts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ _HOSTS: Final = 10_000
 
 
 class HostSlots:
-    """Who downloads from which host in this process.
+    """Counts the downloads per host in this process.
 
-    The permits of hosts keep to a few downloads a host over all processes, one of each seller. Yet who waits for one
-    holds a slot that a feed of another host could have: beyond some, they wait in the queue instead.
+    The permits of hosts allow a few downloads per host over all processes, each for a different seller. A fetch that
+    waits for a permit, however, holds a slot that a feed of another host could use. Beyond a limit, fetches therefore
+    wait in the queue.
 
     Args:
-        per_host: how many download from one host at a time, each for another seller.
-        waiters: how many may wait at a host whose slots are taken, of all hosts together.
+        per_host: maximum number of downloads from one host, each for a different seller.
+        waiters: maximum number of fetches that wait at busy hosts, over all hosts.
     """
 
     def __init__(self, *, per_host: int, waiters: int) -> None:
@@ -43,14 +44,14 @@ class HostSlots:
         """Count a download of the seller from the link's host, or a wait for it, until the block ends. Never waits.
 
         Raises:
-            Snooze: the host's slots are taken, in this process or, as was seen lately, in others; the wait grows with
-                the refusals.
+            Snooze: the slots of the host are taken in this process, or were taken in others lately; the wait grows with
+                the number of refusals.
         """
         host = _host(url)
         taken = self._taken.get(host, Counter())
         is_taken, is_without = seller_id in taken or len(taken) >= self._per_host, host in self._without_permits
         would_wait = is_taken or is_without
-        # One at a time tries whether a host without permits has some again.
+        # One fetch at a time checks whether a host without permits has some again.
         if self._waiting >= self._waiters and (is_taken or (is_without and self._waiting)):
             raise self._put_off(host)
         taken = self._taken.setdefault(host, taken)
@@ -59,7 +60,7 @@ class HostSlots:
         try:
             yield
         except HostPaused as paused:
-            # Of a redirect: the hosts before it had a request in vain.
+            # After a redirect to a paused host, the hosts before it got a useless request.
             at_least_s = paused.wait_s if paused.host == host else max(paused.wait_s, _REDIRECTED_WAIT_S)
             self._without_permits.add(paused.host)
             raise self._put_off(paused.host, at_least_s) from paused
@@ -75,9 +76,9 @@ class HostSlots:
                 del self._taken[host]
 
     def _put_off(self, host: str, at_least_s: float = 0.0) -> Snooze:
-        """Return what has a fetch come again later; the more of one host are refused in a row, the later."""
+        """Return the exception that postpones a fetch; the wait grows with the refusals of the host in a row."""
         if len(self._refused) >= _HOSTS:
-            self._refused.clear()  # some come again sooner
+            self._refused.clear()  # some fetches are retried sooner than they should
             self._without_permits.clear()
         self._refused[host] += 1
         longest_s = min(_LONGEST_WAIT_S, _FIRST_WAIT_S + _WAIT_STEP_S * self._refused[host])

@@ -1,4 +1,4 @@
-"""Queue fetches: each with its job, in the transaction that makes it."""
+"""Queues fetches: each gets its job in the transaction that creates it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from classifeed_loader.domain.fetches import FetchKey
 
 QUEUE: Final = "feed.fetch"
 TASK: Final = "feed.fetch"
-# Somebody waits for it.
+# A user waits for a requested fetch.
 REQUESTED_PRIORITY: Final = 50
 SCHEDULED_PRIORITY: Final = 100
 
 
 async def queue_fetches(tx: Tx, jobs: JobStore, keys: Sequence[FetchKey], *, priority: int) -> None:
-    """Have fetches run in the order given; in the transaction that makes them, so that none is without its job."""
+    """Queue the jobs of fetches in the given order. Call it in the transaction that creates the fetches, so that each
+    has a job.
+    """
     requests = [
         JobRequest(
             QUEUE,
@@ -27,7 +29,7 @@ async def queue_fetches(tx: Tx, jobs: JobStore, keys: Sequence[FetchKey], *, pri
             partition_key=key.seller_id,
             idempotency_key=key.name,
             priority=priority,
-            # Passing faults are retried for as long as they last; lasting ones end the fetch, not the job.
+            # Transient faults are retried without limit; permanent ones complete the fetch and do not fail the job.
             max_attempts=None,
             producer="loader",
         )

@@ -1,4 +1,4 @@
-"""Run a source: fetch it now, on request."""
+"""Fetches a source at once, on request."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from classifeed_loader.store import queueing, sources
 async def run_source(
     database: Database, jobs: JobStore, request: RunSourceRequest, *, min_interval_s: float, timeout_s: float | None
 ) -> FetchKey:
-    """Take the source and return the fetch that the request makes, or has made before.
+    """Store the source and return the fetch that the request creates, or created before.
 
-    Idempotent by request_id. Fetches by the newest version known, should that not be the one that was sent.
+    Idempotent by request_id. The fetch uses the newest known version, even if the request has an older one.
 
     Raises:
         FailedPrecondition: the source is removed.
@@ -48,7 +48,7 @@ async def run_source(
             if made is not None:
                 await queue_fetches(tx, jobs, [made], priority=REQUESTED_PRIORITY)
                 return made
-            # The same request was faster; what it committed is seen by a statement of its own.
+            # A concurrent call with this request_id was faster; only a new statement sees what it committed.
             found = await queueing.find_request(tx, source.seller_id, request.request_id)
             assert found is not None
     if found.namespace != source.namespace:

@@ -1,4 +1,4 @@
-"""Schedule fetches: put those of due sources into the queue, in one process at a time by a lease."""
+"""Schedules fetches: queues those of due sources, in one process at a time by a lease."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from classifeed_loader.store import queueing
 LEASE: Final = "schedule"
 _BATCH: Final = 200
 _SHORTEST_PAUSE_S: Final = 0.05
-# Sources that another process has taken in are found after this at the latest.
+# Sources that another process has stored are found after this time at the latest.
 _LONGEST_PAUSE_S: Final = 2.0
 _FAULT_PAUSE_S: Final = 1.0
 
@@ -29,13 +29,13 @@ _log = structlog.get_logger(__name__)
 async def schedule_due(
     database: Database, leases: Leases, jobs: JobStore, lease: Lease, *, min_interval_s: float, limit: int = _BATCH
 ) -> int:
-    """Put the fetches of at most `limit` due sources into the queue, the oldest first, and return how many.
+    """Queue the fetches of at most `limit` due sources, oldest first, and return their number.
 
-    Each source with its fetch, its job and its next slot in one transaction, guarded by the lease. A slot is fetched
-    once even so, should two processes do this at a time: they never hold the same source.
+    Each source is updated with its fetch, its job and its next slot in one transaction, guarded by the lease. Even if
+    two processes did this at a time, each slot would be fetched once: they never lock the same source.
 
     Raises:
-        LeaseLost: another process does this now.
+        LeaseLost: another process has the lease now.
     """
     async with database.transaction() as tx:
         await leases.guard(tx, lease)
@@ -45,14 +45,14 @@ async def schedule_due(
 
 
 class FetchScheduler:
-    """Schedule whenever this process has the lease; sleep until the next source is due, or until it is woken.
+    """Schedules fetches while this process has the lease; sleeps until the next source is due, or until it is woken.
 
     Args:
-        database: where sources and jobs are.
-        jobs: where the fetches are put.
-        leases: in the same database.
-        min_interval_s: shortest time between two scheduled fetches of a source.
-        clock: counts how long a fault lasts; None: the machine's.
+        database: database with sources and jobs.
+        jobs: job store for the fetches.
+        leases: leases in the same database.
+        min_interval_s: shortest time between two scheduled fetches of a source, in seconds.
+        clock: clock that measures how long a fault lasts; None: the machine's.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class FetchScheduler:
         self._work = LeasedWork(leases, LEASE, self._schedule_until, on_stop=self._woken.set, clock=clock)
 
     def wake(self) -> None:
-        """Check for due sources now; call it after the commit of a change in this process. Costs nothing."""
+        """Check for due sources now. Call it after a commit that may have made a source due; it is cheap."""
         self._woken.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Schedule until `stop`, whenever this process has the lease. Retries while the database is away."""
+        """Schedule while this process has the lease, until `stop` is set. Retries while the database is unavailable."""
         await self._work.run(stop)
 
     async def backlog(self) -> dict[str, int]:
-        """Return how many sources are due."""
+        """Return the number of due sources."""
         async with self._database.transaction() as tx:
             return {"sources_due": await queueing.count_due(tx)}
 
@@ -96,8 +96,8 @@ class FetchScheduler:
                     self._database, self._leases, self._jobs, lease, min_interval_s=self._min_interval_s
                 )
                 pause_s = await self._pause_s()
-            except Exception as error:  # noqa: BLE001 - whatever it is, sources stay due and are found again
-                # A lease that ran out and that nobody took may be renewed yet: who ends this is the keeper.
+            except Exception as error:  # noqa: BLE001 - sources stay due and are found again
+                # An expired lease may still be renewed if no other process took it, so only its keeper ends this loop.
                 self._work.fault.note(error)
                 log_fault(_log, "fetches.schedule.failed", error, retry_in_s=_FAULT_PAUSE_S)
                 await wait_for_event(stopping, _FAULT_PAUSE_S)

@@ -1,4 +1,4 @@
-"""Store the file of a fetch in the object store: downloaded, or known to be there as before."""
+"""Stores the file of a fetch in the object store, unless it is there unchanged."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from classifeed_loader.domain.sources import Source
 from classifeed_loader.metrics import FETCHED_BYTES
 from classifeed_loader.store import fetching
 
-# A fetch that waits longer for a site ends, so that its seller learns why.
+# A fetch that would wait longer for a site fails, so that its seller learns the reason.
 _LONGEST_PAUSE_S: Final = 600.0
 
 
 async def store_file(
     ctx: JobContext, dependencies: FetchDependencies, key: FetchKey, source: Source, fetch: FetchState
 ) -> StoredFile:
-    """Download the file of the fetch into the object store and note it; the same again once it is noted.
+    """Download the file of the fetch into the object store and record it; return the recorded file if there is one.
 
-    The reference is written before the file, so that no clean-up takes it away in between. The site gets no request
-    while the object store is away: the file would have nowhere to go.
+    The reference is written before the file, so that no clean-up deletes it in between. The site gets no request while
+    the object store is unavailable, since the file could not be stored.
 
     Raises:
-        FetchFailed: the site does not hand the file out.
-        HostPaused: the site is to get the request soon, not now.
-        LoadFailed: the credentials cannot be read, or the site wants no request for long.
-        Unavailable: a store of ours is away, or full; try again.
-        ClaimLost: the job is somebody else's now.
+        FetchFailed: the site does not deliver the file.
+        HostPaused: the site accepts the request only later, but soon.
+        LoadFailed: the credentials cannot be decrypted, or the site forbids requests for a long time.
+        Unavailable: a store of this installation is unavailable or full; the job is retried.
+        ClaimLost: another worker has claimed the job.
     """
     if fetch.sha256:
         return StoredFile(fetch.sha256, fetch.size_bytes, fetch.is_as_before)

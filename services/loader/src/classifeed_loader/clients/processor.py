@@ -1,4 +1,4 @@
-"""The processor's TaskService."""
+"""Client of the processor's TaskService."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from classifeed_loader.domain.faults import LoadFailed
 from classifeed_loader.domain.fetches import FetchKey, StoredFile
 from classifeed_loader.domain.sources import Source
 
-# Another try is refused alike. Whatever is not among them may pass, or is for an operator to fix.
+# A retry would be refused again. All other codes may be transient, or an operator has to fix the cause.
 _LASTING: Final = frozenset(
     {
         grpc.StatusCode.INVALID_ARGUMENT,
@@ -28,17 +28,17 @@ _LASTING: Final = frozenset(
 
 
 class ProcessorClient:
-    """Calls about tasks: make one, find those that exist."""
+    """Creates tasks and finds existing ones."""
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub = TaskServiceStub(channel)
 
     async def create_task(self, key: FetchKey, source: Source, file: StoredFile, *, forced: bool) -> task_pb2.Task:
-        """Return the task that loads the file of the fetch, or the one that loaded it before; idempotent by fetch.
+        """Return the task that loads the file of the fetch, or that loaded the same bytes before; idempotent by fetch.
 
         Raises:
             LoadFailed: TASK_REFUSED.
-            grpc.aio.AioRpcError: the processor is away; try again.
+            grpc.aio.AioRpcError: the processor is unavailable; the job is retried.
         """
         request = CreateTaskRequest(
             seller_id=key.seller_id,
@@ -64,10 +64,10 @@ class ProcessorClient:
             raise
 
     async def find_tasks(self, names: Collection[str]) -> set[str]:
-        """Return those of the tasks that there are, of at most 1,000.
+        """Return the names of the tasks that exist, of at most 1,000.
 
         Raises:
-            grpc.aio.AioRpcError: the processor is away; try again.
+            grpc.aio.AioRpcError: the processor is unavailable.
         """
         if not names:
             return set()

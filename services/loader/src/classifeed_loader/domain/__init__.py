@@ -1,1 +1,1 @@
-"""What the loader knows without any entry point or store: sources, fetches, and their completion."""
+"""Plain data and pure functions about sources, fetches and their completion; no I/O."""

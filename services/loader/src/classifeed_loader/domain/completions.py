@@ -1,4 +1,4 @@
-"""How a fetch is completed, with a message for the one whose link it is."""
+"""The completions of a fetch, each with a message for the seller."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Completion:
     """The completion of a fetch.
 
     Attributes:
-        outcome: How it ended.
-        message: The same for the seller.
-        code: Why it FAILED.
-        task: Resource name of the task that loads the file, or loaded it.
-        http_status: Of the last response; None: as it was noted with the file.
-        size_bytes: What came of the file; None: as it was noted with the file.
-        retry_after_s: How long the site wants no request, in seconds.
+        outcome: outcome of the fetch.
+        message: message for the seller.
+        code: reason if the fetch FAILED; empty otherwise.
+        task: resource name of the task that loads the file, or loaded it.
+        http_status: status of the last response; None: the status that was stored with the file.
+        size_bytes: received bytes of the file; None: the size that was stored with the file.
+        retry_after_s: seconds for which the site accepts no request.
     """
 
     outcome: FetchOutcome
@@ -45,29 +45,29 @@ class Completion:
 
     @property
     def is_failure(self) -> bool:
-        """Whether the feed waits longer for its next fetch."""
+        """Whether the fetch failed, so that the feed backs off."""
         return self.outcome == feed_pb2.FETCH_OUTCOME_FAILED
 
 
 def waits_for(paused: HostPaused) -> str:
-    """Return what a fetch waits for in its queue."""
+    """Return the message of a queued fetch that waits for a host."""
     if paused.by_retry_after:
         return f"{describe_pause(paused)}. The file is downloaded after that time."
-    return f"{paused.host} has as many requests as it may have. The file is downloaded once it may have more."
+    return f"{paused.host} has reached its limit of requests. The file is downloaded once the limit allows it."
 
 
 def describe_pause(paused: HostPaused) -> str:
-    """Return until when a Retry-After of a host forbids requests, without a full stop."""
-    return f"{paused.host} wants no requests before {paused.until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    """Return until when a host's Retry-After forbids requests, without a full stop."""
+    return f"{paused.host} allows no requests before {paused.until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def dropped(status: int) -> Completion:
-    """Return the completion of a fetch of a version that is not the newest one; `status` is that of the newest."""
+    """Return the completion of a fetch of an older version; `status` is that of the newest version."""
     return Completion(feed_pb2.FETCH_OUTCOME_DROPPED, _CHANGED[status])
 
 
 def failed(fault: FetchFailed | LoadFailed) -> Completion:
-    """Return the completion of a fetch that brought no file, or none that may be loaded."""
+    """Return the completion of a fetch whose file could not be downloaded or may not be loaded."""
     if isinstance(fault, LoadFailed):
         return Completion(feed_pb2.FETCH_OUTCOME_FAILED, fault.message, fault.code, retry_after_s=fault.retry_after_s)
     return Completion(
@@ -81,7 +81,7 @@ def failed(fault: FetchFailed | LoadFailed) -> Completion:
 
 
 def handed_over(key: FetchKey, task: Task, *, is_as_before: bool) -> Completion:
-    """Return the completion of a fetch whose file the processor has, by the task of its response."""
+    """Return the completion of a fetch whose file the processor has, by the task that it returned."""
     if task.fetch == key.name:
         message = (
             "The file is unchanged, and its task loads it again."

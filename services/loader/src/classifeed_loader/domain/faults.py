@@ -1,4 +1,4 @@
-"""Faults that end a fetch besides those of the download itself, and those that do not end it."""
+"""Faults that complete a fetch, in addition to those of the download, and faults that do not complete it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ FAULTS: Final = {
         ),
         FetchFault(
             "HOST_PAUSED",
-            "The site wants no requests for now",
-            "A Retry-After of the site, in a response to another feed of the same seller there, is not over.",
-            "The next fetch comes after that time; if it is too late, have the site shorten its Retry-After.",
+            "The site allows no requests for now",
+            "The site sent a Retry-After in a response to another feed of the same seller, and that time is not over.",
+            "The next fetch runs after that time; if that is too late, have the site shorten its Retry-After.",
         ),
         FetchFault(
             "INTERNAL_FAULT",
@@ -50,17 +50,17 @@ FAULTS: Final = {
     )
 }
 
-# Codes of downloads that failed through no fault of the site: they are tried again and do not complete the fetch.
+# Codes of downloads that failed because of this installation: they are retried and do not complete the fetch.
 OURS: Final = frozenset({"DISK_FULL", "STORE_FAILED", "PROXY_FAILED"})
 
 
 class LoadFailed(Exception):
-    """The fetch ends as FAILED: nothing of it passes by trying again at once.
+    """The fetch FAILED, and an immediate retry would not help.
 
     Attributes:
-        code: A key of `FAULTS`.
-        reason: What is wrong, without the fix and without secrets.
-        retry_after_s: How long the site wants no request, in seconds.
+        code: key of `FAULTS`.
+        reason: the problem, without the fix and without secrets.
+        retry_after_s: seconds for which the site accepts no request.
     """
 
     def __init__(self, code: str, reason: str, *, retry_after_s: float = 0.0) -> None:
@@ -71,5 +71,5 @@ class LoadFailed(Exception):
 
     @property
     def message(self) -> str:
-        """What happened and the fix, in one text for the seller."""
+        """The problem and its fix, as one text for the seller."""
         return f"{self.reason}. {FAULTS[self.code].suggestion}"

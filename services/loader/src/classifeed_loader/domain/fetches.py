@@ -1,4 +1,4 @@
-"""Fetches: what names them, and what the steps of one need to know of it."""
+"""Fetches: their keys and the state that the steps of a fetch need."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class FetchKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return its resource name."""
+        """The resource name."""
         return f"sellers/{self.seller_id}/feeds/{self.namespace}/fetches/{self.fetch_id}"
 
     @property
     def lock_key(self) -> str:
-        """What excludes two fetches of a namespace from running at a time."""
+        """The key that keeps two fetches of a namespace from running at the same time."""
         return f"feedloader:{self.seller_id}:{self.namespace}"
 
     @property
     def blob_ref(self) -> str:
-        """What its file is referred to by."""
+        """The name by which the fetch refers to its file."""
         return f"fetch:{self.fetch_id}"
 
     @classmethod
@@ -45,7 +45,7 @@ class FetchKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FetchState:
-    """A fetch as the job that runs it finds it; `sha256` is set once its file is stored."""
+    """The state of a fetch when its job runs; `sha256` is set once its file is stored."""
 
     feed_version: int
     forced: bool
@@ -56,13 +56,13 @@ class FetchState:
 
     @property
     def is_as_before(self) -> bool:
-        """Whether the site has sent 304: the file is the one of before."""
+        """Whether the site responded 304, so that the file is unchanged."""
         return self.http_status == NOT_MODIFIED
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """The file of a fetch, safe in the object store. `is_as_before`: the site responded so, and sent none."""
+    """The file of a fetch in the object store; `is_as_before`: the site reported it as unchanged and sent none."""
 
     sha256: str
     size_bytes: int
@@ -70,12 +70,12 @@ class StoredFile:
 
 
 def shown_elsewhere(final_url: str, own_url: str) -> str:
-    """Return where a file came from, without the query, which may hold a key; empty when it is the feed's own link."""
+    """Return the final URL of a file without its query, which may contain a key; empty if it is the feed's own link."""
     final, own = _without_query(final_url), _without_query(own_url)
     return "" if final == own else final
 
 
 def _without_query(url: str) -> str:
-    # Both have passed the guard of the download.
+    # The download has checked both URLs.
     link = check_url(url, allow_loopback=True)
     return f"{link.scheme}://{link.authority}{link.target.partition('?')[0]}"

@@ -1,4 +1,4 @@
-"""Sources: what the steps of a fetch need to know of one."""
+"""Sources: the state that the steps of a fetch need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source as the job of a fetch finds it; `last_hash` is of the file that etag and last_modified are of."""
+    """A source when the job of a fetch runs; `last_hash` belongs to the file with `etag` and `last_modified`."""
 
     feed_loader_task_id: int
     feed_version: int

@@ -1,1 +1,1 @@
-"""The entry points of the job engine: handlers that translate and call."""
+"""Entry points of the job engine: translate and call, nothing else."""

@@ -1,4 +1,4 @@
-"""The job feed.fetch: runs one fetch to its end."""
+"""The job feed.fetch: runs one fetch to its completion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from classifeed_loader.domain.fetches import FetchKey
 
 
 class FeedFetchArgs(BaseModel):
-    """Which fetch."""
+    """The key of the fetch."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -24,7 +24,7 @@ class FeedFetchArgs(BaseModel):
 
     @property
     def key(self) -> FetchKey:
-        """The fetch's."""
+        """The key as a FetchKey."""
         return FetchKey(self.seller_id, self.namespace, self.fetch_id)
 
 
@@ -35,14 +35,12 @@ def fetch_registry(waits: FetchWaits) -> Registry:
     async def end_unfinished(tx: Tx, args: FeedFetchArgs, job: FailedJob) -> None:
         await fail_fetch(tx, args.key, job, waits)
 
-    # It goes on by what is noted of the fetch, so a drain may stop it at once.
+    # The job resumes from the stored state of the fetch, so a drain may stop it at once.
     @registry.register(
         TASK, backoff=Exponential(first_s=1.0, cap_s=60.0), resumes=True, max_unknown_faults=5, on_failed=end_unfinished
     )
     async def feed_fetch(ctx: JobContext, args: FeedFetchArgs) -> None:
-        """Run the fetch. Passing faults raise, and the engine tries again for as long as they last; the fifth of others
-        ends the fetch.
-        """
+        """Run the fetch. The engine retries transient faults without limit; the fifth unknown fault fails the fetch."""
         dependencies = ctx.resources
         assert isinstance(dependencies, FetchDependencies)
         await fetch_feed(ctx, dependencies, args.key)

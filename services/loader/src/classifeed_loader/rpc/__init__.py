@@ -1,1 +1,1 @@
-"""The entry points of gRPC: translate and call."""
+"""Entry points of gRPC: translate and call, nothing else."""

@@ -1,4 +1,4 @@
-"""FeedSourceService: takes sources, and returns how fetching goes."""
+"""FeedSourceService: stores sources, and returns the state of their fetches."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class FeedSourceService(FeedSourceServiceServicer):
     """Writes and reads the tables of sources and fetches.
 
     Args:
-        database: where they are.
-        jobs: where requested fetches are queued.
-        min_interval_s: shortest time between two scheduled fetches of a source.
+        database: database of the tables.
+        jobs: job store for requested fetches.
+        min_interval_s: shortest time between two scheduled fetches of a source, in seconds.
         on_change: called after each commit that may have made a source due.
     """
 
@@ -58,7 +58,7 @@ class FeedSourceService(FeedSourceServiceServicer):
         self._on_change = on_change
 
     async def PutSources(self, request: PutSourcesRequest, context: Context) -> PutSourcesResponse:
-        """Take sources, each unless a newer version of it is known."""
+        """Store sources, except those whose newer version is known."""
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             versions = await sources.put(tx, request.sources, min_interval_s=self._min_interval_s)
         for source, version in zip(request.sources, versions, strict=True):
@@ -69,7 +69,7 @@ class FeedSourceService(FeedSourceServiceServicer):
         return PutSourcesResponse(feed_versions=versions)
 
     async def RunSource(self, request: RunSourceRequest, context: Context) -> Fetch:
-        """Take a source and have it fetched now.
+        """Store a source and have it fetched now.
 
         Raises:
             FailedPrecondition: it is removed.
@@ -82,7 +82,7 @@ class FeedSourceService(FeedSourceServiceServicer):
         return await self._require_fetch(key)
 
     async def GetSourceStates(self, request: GetSourceStatesRequest, context: Context) -> GetSourceStatesResponse:
-        """Return how fetching goes, for each name in order."""
+        """Return the fetch state for each name, in order."""
         names = [_namespace("names", name) for name in request.names]
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             return GetSourceStatesResponse(states=await sources.get_states(tx, names))
@@ -108,7 +108,7 @@ class FeedSourceService(FeedSourceServiceServicer):
         return await self._require_fetch(key)
 
     async def ListFetches(self, request: ListFetchesRequest, context: Context) -> ListFetchesResponse:
-        """Return a page of a namespace's fetches, the newest first."""
+        """Return a page of a namespace's fetches, newest first."""
         seller_id, namespace = _namespace("parent", request.parent)
         limit = request.page_size or _DEFAULT_PAGE
         before = _read_token(request.page_token)
@@ -139,7 +139,7 @@ def _wrong(field: str, message: str) -> InvalidArgument:
 
 
 def _read_token(token: str) -> int:
-    """Return the fetch that a page ended with; the last one there can be for no token."""
+    """Return the last fetch id of the previous page; the largest possible id without a token."""
     if not token:
         return _LAST_FETCH_ID
     if not (token.isascii() and token.isdigit() and int(token) <= _LAST_FETCH_ID):

@@ -1,4 +1,4 @@
-"""Statements of the clean-up."""
+"""Queries of the clean-up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LIST_ENDED = load_queries(__package__, "cleaning.sql")["list_ended"]
 
 
 async def list_ended(tx: Tx, after: FetchKey, limit: int) -> list[tuple[FetchKey, str]]:
-    """Return fetches behind `after` that may go, each with the name of the task that it made; empty: none."""
+    """Return the next removable fetches after `after`, each with the name of the task that it created; empty: none."""
     parameters = {
         **after._asdict(),
         "limit": limit,

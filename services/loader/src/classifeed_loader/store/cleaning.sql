@@ -1,8 +1,8 @@
--- What of fetches may have been kept long enough.
+-- Fetches whose retention may have ended.
 
 -- name: list_ended
--- Ended fetches behind a place, in their order: those that made a task, and all of removed sources. The one whose file the
--- source may request again is none of them.
+-- The next ended fetches in order: those that created a task, and all of removed sources. The fetch whose file the next
+-- conditional request may confirm is not listed.
 SELECT f.seller_id, f.namespace, f.feed_loader_result_id, CASE WHEN f.outcome = %(loaded)s THEN f.task ELSE '' END
 FROM feed_fetches f
 JOIN feed_loader_task t USING (seller_id, namespace)

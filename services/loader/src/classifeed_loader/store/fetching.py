@@ -1,4 +1,4 @@
-"""Statements of a fetch on its way. Every function runs in the caller's transaction."""
+"""Queries of a running fetch. Each function runs in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ _TRIM_LIMIT: Final = 20
 
 
 async def lock_source(tx: Tx, key: FetchKey) -> Source | None:
-    """Return the source of a fetch, locked until the transaction ends; None when there is none."""
+    """Return the source of a fetch, locked until the transaction ends; None if there is none."""
     rows = await fetch_as(tx, Source, _LOCK_SOURCE, key._asdict())
     return rows[0] if rows else None
 
 
 async def read_fetch(tx: Tx, key: FetchKey) -> FetchState | None:
-    """Return a fetch as it stands; None when there is none."""
+    """Return the state of a fetch; None if there is none."""
     row = await (await tx.execute(_READ_FETCH, key._asdict())).fetchone()
     return None if row is None else FetchState(*row)
 
 
 async def begin(tx: Tx, key: FetchKey) -> None:
-    """Note that the fetch is under way; the first beginning stays."""
+    """Mark the fetch as running; its first start time is kept."""
     await tx.execute(_BEGIN_FETCH, {**key._asdict(), "running": feed_pb2.FETCH_OUTCOME_RUNNING})
 
 
 async def note_wait(tx: Tx, key: FetchKey, message: str) -> None:
-    """Note that the fetch is in its queue again, and what for."""
+    """Mark the fetch as queued again, with the reason."""
     await tx.execute(_NOTE_WAIT, {**key._asdict(), "queued": feed_pb2.FETCH_OUTCOME_QUEUED, "message": message})
 
 
 async def note_file(
     tx: Tx, key: FetchKey, file: StoredFile, *, http_status: int, final_url: str, etag: str, last_modified: str
 ) -> None:
-    """Note that the file of the fetch is stored: it is not downloaded again."""
+    """Record the stored file of the fetch, so that it is not downloaded again."""
     columns = {
         "sha256": file.sha256,
         "size_bytes": file.size_bytes,
@@ -64,7 +64,7 @@ async def note_file(
 
 
 async def end(tx: Tx, key: FetchKey, completion: Completion) -> None:
-    """End the fetch."""
+    """Complete the fetch."""
     columns = {
         "outcome": completion.outcome,
         "code": completion.code,
@@ -77,30 +77,30 @@ async def end(tx: Tx, key: FetchKey, completion: Completion) -> None:
 
 
 async def note_success(tx: Tx, key: FetchKey, *, min_interval_s: float) -> None:
-    """Note the success of a fetch at its source: the file that the next request is conditional on, and no failures."""
+    """Record the success of a fetch at its source: the file for the next conditional request, and no failures."""
     await tx.execute(_NOTE_SUCCESS, {**key._asdict(), "min_interval_s": min_interval_s})
 
 
 async def note_failure(
     tx: Tx, key: FetchKey, *, min_interval_s: float, backoff_base_s: float, retry_after_s: float
 ) -> None:
-    """Count a failure of the source and have it wait for its next fetch, the longer the more there were."""
+    """Count a failure of the source; its next fetch backs off by the number of failures."""
     waits = {"min_interval_s": min_interval_s, "backoff_base_s": backoff_base_s, "retry_after_s": retry_after_s}
     await tx.execute(_NOTE_FAILURE, {**key._asdict(), **waits})
 
 
 async def make_due(tx: Tx, key: FetchKey) -> None:
-    """Have the source fetched by its newest version at once, if it is fetched at all."""
+    """Make the source due at once, if it is scheduled."""
     await tx.execute(_MAKE_DUE, key._asdict())
 
 
 async def list_old(tx: Tx, key: FetchKey, *, kept: int) -> list[FetchKey]:
-    """Return some of the ended fetches without a task of their own that are older than the newest `kept` of them."""
+    """Return some completed fetches that created no task and are older than the newest `kept` of them."""
     limits = {"kept": kept, "limit": _TRIM_LIMIT, "loaded": feed_pb2.FETCH_OUTCOME_LOADED}
     rows = await (await tx.execute(_LIST_OLD, {**key._asdict(), **limits})).fetchall()
     return [key._replace(fetch_id=fetch_id) for (fetch_id,) in rows]
 
 
 async def delete(tx: Tx, key: FetchKey) -> None:
-    """Forget a fetch."""
+    """Delete a fetch."""
     await tx.execute(_DELETE_FETCH, key._asdict())

@@ -1,5 +1,5 @@
--- A fetch on its way: every statement runs in a transaction that the claim of its job guards. Whoever locks both locks the
--- source before the fetch, as the schedule does.
+-- A running fetch: each statement runs in a transaction that the claim of its job guards. A transaction that locks both
+-- locks the source before the fetch, as the schedule does.
 
 -- name: lock_source
 SELECT feed_loader_task_id, feed_version, status, url, sealed_credentials, mode, disposition, format, default_currency,
@@ -37,7 +37,7 @@ SET outcome = %(outcome)s, code = %(code)s, message = %(message)s, task = %(task
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND feed_loader_result_id = %(fetch_id)s
 
 -- name: note_success
--- A fetch that ends after a newer one says nothing new of its source.
+-- A fetch that completes after a newer one does not change its source.
 UPDATE feed_loader_task t
 SET etag = f.etag, last_modified = f.last_modified, last_hash = f.sha256, last_bytes = f.bytes,
     last_result_id = f.feed_loader_result_id, last_fetched_at = f.downloaded_at, failures = 0,
@@ -48,7 +48,7 @@ WHERE f.seller_id = %(seller_id)s AND f.namespace = %(namespace)s AND f.feed_loa
   AND t.seller_id = f.seller_id AND t.namespace = f.namespace AND t.last_result_id < f.feed_loader_result_id
 
 -- name: note_failure
--- Never earlier than the site allows: here the time is only ever stretched.
+-- The jitter only lengthens the wait, so the next request is never earlier than the site allows.
 UPDATE feed_loader_task
 SET failures = failures + 1,
     next_due_at = CASE WHEN next_due_at IS NOT NULL THEN clock_timestamp()
@@ -58,13 +58,13 @@ SET failures = failures + 1,
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
 
 -- name: make_due
--- Null stays null: what is not scheduled does not become due.
+-- Null stays null: a source that is not scheduled does not become due.
 UPDATE feed_loader_task SET next_due_at = least(next_due_at, clock_timestamp())
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND next_due_at IS NOT NULL
 
 -- name: list_old
--- Ended fetches of a namespace beyond the newest ones; the one whose file the source may request again stays. Those that
--- made a task go with it, by the clean-up.
+-- Ended fetches of a namespace beyond the newest ones, except the one whose file the next conditional request may
+-- confirm. The clean-up removes fetches that created a task, after their task.
 SELECT f.feed_loader_result_id
 FROM feed_fetches f
 WHERE f.seller_id = %(seller_id)s AND f.namespace = %(namespace)s AND f.ended_at IS NOT NULL

@@ -1,4 +1,4 @@
-"""Statements that put fetches into the queue. Every function runs in the caller's transaction."""
+"""Queries that queue fetches. Each function runs in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _QUEUED: Final = {"queued": feed_pb2.FETCH_OUTCOME_QUEUED}
 
 
 async def queue_due(tx: Tx, *, limit: int, min_interval_s: float) -> list[FetchKey]:
-    """Make fetches for at most `limit` due sources, the oldest first, and move each to its next slot."""
+    """Insert fetches of at most `limit` due sources, oldest first, and move each source to its next slot."""
     parameters = {
         **_QUEUED,
         "schedule": feed_pb2.FETCH_TRIGGER_SCHEDULE,
@@ -32,13 +32,13 @@ async def queue_due(tx: Tx, *, limit: int, min_interval_s: float) -> list[FetchK
 
 
 async def next_due_s(tx: Tx) -> float | None:
-    """Return the seconds until the next source is due, below 0 when one is; None: nothing is scheduled."""
+    """Return the seconds until the next source is due, negative if one is overdue; None if nothing is scheduled."""
     row = await (await tx.execute(_NEXT_DUE)).fetchone()
     return None if row is None else row[0]
 
 
 async def count_due(tx: Tx) -> int:
-    """Return how many sources are due, counted up to 100,000."""
+    """Return the number of due sources, counted up to 100,000."""
     row = await (await tx.execute(_COUNT_DUE, {"limit": _COUNT_LIMIT})).fetchone()
     return 0 if row is None else int(row[0])
 
@@ -46,7 +46,7 @@ async def count_due(tx: Tx) -> int:
 async def insert_request(
     tx: Tx, seller_id: str, namespace: str, *, feed_version: int, forced: bool, request_id: str
 ) -> FetchKey | None:
-    """Make the fetch that was requested; None when the request made one before."""
+    """Insert the requested fetch; return None if the request created one before."""
     parameters = {
         **_QUEUED,
         "request": feed_pb2.FETCH_TRIGGER_REQUEST,
@@ -61,6 +61,6 @@ async def insert_request(
 
 
 async def find_request(tx: Tx, seller_id: str, request_id: str) -> FetchKey | None:
-    """Return the fetch that a request made; None when there is none."""
+    """Return the fetch that a request created; None if there is none."""
     row = await (await tx.execute(_FIND_REQUEST, {"seller_id": seller_id, "request_id": request_id})).fetchone()
     return None if row is None else FetchKey(*row)

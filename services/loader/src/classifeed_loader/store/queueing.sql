@@ -1,9 +1,9 @@
--- Putting fetches into the queue: those that are due, and those that were requested.
+-- Queueing of due and of requested fetches.
 
 -- name: queue_due
--- The due sources, the oldest first, each with its next slot. One that another scheduler holds is left to it. One whose
--- scheduled fetch has not ended yet, or whose slot had one, only moves on. The time is the statement's, so that the index
--- can be requested for it.
+-- The due sources, oldest first, each moved to its next slot. A source that another scheduler has locked is skipped. A
+-- source whose scheduled fetch is still open, or whose slot had a fetch, is moved without a new fetch.
+-- statement_timestamp() is stable, so that the condition can use the index.
 WITH due AS MATERIALIZED (
     SELECT seller_id, namespace, feed_loader_task_id, feed_version, next_due_at, last_fetched_at
     FROM feed_loader_task

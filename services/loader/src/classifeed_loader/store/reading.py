@@ -14,19 +14,19 @@ _LIST_FETCHES = _SQL["list_fetches"]
 
 
 async def get_fetch(tx: Tx, key: FetchKey) -> Fetch | None:
-    """Return one fetch; None when there is none."""
+    """Return one fetch; None if there is none."""
     rows = await fetch_named(tx, _GET_FETCH, key._asdict())
     return fetch_message(rows[0]) if rows else None
 
 
 async def list_fetches(tx: Tx, seller_id: str, namespace: str, *, before: int, limit: int) -> list[Fetch]:
-    """Return fetches of a namespace with smaller numbers than `before`, the newest first."""
+    """Return fetches of a namespace with ids below `before`, newest first."""
     parameters = {"seller_id": seller_id, "namespace": namespace, "before": before, "limit": limit}
     return [fetch_message(row) for row in await fetch_named(tx, _LIST_FETCHES, parameters)]
 
 
 def fetch_message(row: Any) -> Fetch:
-    """Make a fetch of a row, by the names of the columns of `feed_fetches`."""
+    """Build a Fetch from a row, by the column names of `feed_fetches`."""
     key = FetchKey(row.seller_id, row.namespace, row.feed_loader_result_id)
     fetch = Fetch(
         name=key.name,

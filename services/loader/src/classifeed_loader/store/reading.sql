@@ -1,4 +1,4 @@
--- What the gRPC service reads of fetches.
+-- Reads of fetches for the gRPC service.
 
 -- name: get_fetch
 SELECT seller_id, namespace, feed_loader_result_id, feed_version, trigger, forced, outcome, code, message, http_status,

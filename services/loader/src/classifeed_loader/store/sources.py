@@ -1,4 +1,4 @@
-"""Statements about sources. Every function runs in the caller's transaction."""
+"""Queries of sources. Each function runs in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEFAULT_INTERVAL_S: Final = 3600.0
 
 
 async def put(tx: Tx, sources: Sequence[SourceRecord], *, min_interval_s: float) -> list[int]:
-    """Take sources, each unless a newer version of it is known; return the version known of each, in order."""
+    """Store sources, except those whose newer version is known; return the known version of each, in order."""
     names = {
         "seller_ids": [source.seller_id for source in sources],
         "namespaces": [source.namespace for source in sources],
@@ -40,18 +40,18 @@ async def put(tx: Tx, sources: Sequence[SourceRecord], *, min_interval_s: float)
     }
     bounds = {"active": feed_pb2.FEED_STATUS_ACTIVE, "min_interval_s": min_interval_s}
     await tx.execute(_PUT_SOURCES, {**names, **columns, **bounds})
-    # A statement of its own: it must see what others committed while the first one waited for them.
+    # A second statement, as it must see what others committed while the first one waited for their locks.
     return [version for (version,) in await (await tx.execute(_KNOWN_VERSIONS, names)).fetchall()]
 
 
 async def get(tx: Tx, seller_id: str, namespace: str) -> tuple[int, int] | None:
-    """Return version and status of a source; None when there is none."""
+    """Return version and status of a source; None if there is none."""
     row = await (await tx.execute(_GET_SOURCE, {"seller_id": seller_id, "namespace": namespace})).fetchone()
     return None if row is None else (row[0], row[1])
 
 
 async def get_states(tx: Tx, names: Sequence[tuple[str, str]]) -> list[FeedSourceState]:
-    """Return how fetching goes for each (seller, namespace), in order; feed_version 0 for one that is not known."""
+    """Return the fetch state for each (seller, namespace), in order; feed_version is 0 for an unknown one."""
     parameters = {"seller_ids": [seller for seller, _ in names], "namespaces": [namespace for _, namespace in names]}
     states = []
     for row in await fetch_named(tx, _GET_STATES, parameters):
@@ -67,7 +67,7 @@ async def get_states(tx: Tx, names: Sequence[tuple[str, str]]) -> list[FeedSourc
 
 
 async def list_names(tx: Tx, after: tuple[str, str], *, limit: int) -> list[tuple[str, str]]:
-    """Return (seller, namespace) of the first sources behind one that are not removed."""
+    """Return (seller, namespace) of the first sources after `after` that are not removed."""
     seller_id, namespace = after
     parameters = {
         "seller_id": seller_id,

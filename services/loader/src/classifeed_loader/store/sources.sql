@@ -1,9 +1,10 @@
--- Sources: what is fetched, and when.
+-- Sources: links and their schedules.
 
 -- name: put_sources
--- A source is taken unless a newer version of it is known. What leads to another file, or to another reading of it, makes
--- what the site reported of the old one worthless. A source that is to be fetched, loaded or scheduled otherwise than before is
--- due at once; one that only changed its interval is due no later than that.
+-- A source is stored unless a newer version of it is known. A change of link, credentials, format or currency discards
+-- etag and last_modified, so that the next request is unconditional. A new or resumed source, and one whose fetch or
+-- load settings changed, is due at once. If only its interval changed, the source is due after the new interval at the
+-- latest.
 WITH sent AS (
     SELECT DISTINCT ON (s.seller_id, s.namespace) s.*
     FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[], %(feed_versions)s::bigint[], %(statuses)s::smallint[],
@@ -59,7 +60,7 @@ ORDER BY wanted.rank
 SELECT feed_version, status FROM feed_loader_task WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
 
 -- name: get_states
--- For each name its source with the newest fetch; nulls for one that is not known.
+-- The source of each name with its newest fetch; nulls if it is unknown.
 SELECT t.feed_version AS source_version, t.last_fetched_at, t.next_due_at, t.failures,
        f.seller_id, f.namespace, f.feed_loader_result_id, f.feed_version, f.trigger, f.forced, f.outcome, f.code, f.message,
        f.http_status, f.bytes, f.sha256, f.final_url, f.task, f.created_at, f.started_at, f.downloaded_at, f.ended_at

@@ -33,7 +33,7 @@ def _namespace_key() -> list[Column[str]]:
     return [Column("seller_id", Text, primary_key=True), Column("namespace", Text, primary_key=True)]
 
 
-# A source: what is fetched, and when. Removed ones stay: their version must not be forgotten.
+# Sources: links and their schedules. Removed ones stay, since their version must be remembered.
 feed_loader_task = Table(
     "feed_loader_task",
     metadata,
@@ -48,14 +48,14 @@ feed_loader_task = Table(
     Column("disposition", SmallInteger, nullable=False),
     Column("format", Text, nullable=False),
     Column("default_currency", Text, nullable=False, server_default=""),
-    # What the site sent about the file with the hash last_hash; empty: the next fetch is unconditional.
+    # Headers of the response with the file last_hash; empty: the next fetch is unconditional.
     Column("etag", Text, nullable=False, server_default=""),
     Column("last_modified", Text, nullable=False, server_default=""),
     Column("last_hash", Text, nullable=False, server_default=""),
     Column("last_bytes", BigInteger, nullable=False, server_default=_ZERO),
-    # The fetch that these are of; its reference keeps the file.
+    # The fetch that brought that file; its reference keeps the file.
     Column("last_result_id", BigInteger, nullable=False, server_default=_ZERO),
-    # Moves on success only; a file that is as before counts.
+    # Time of the last success; an unchanged file counts.
     Column("last_fetched_at", DateTime(timezone=True)),
     # Null unless ACTIVE.
     Column("next_due_at", DateTime(timezone=True)),
@@ -75,20 +75,20 @@ feed_fetches = Table(
     "feed_fetches",
     metadata,
     *_namespace_key(),
-    # Never below the clock in µs, so that no fetch of a restored database has the number of a lost one.
+    # Never below the clock in µs, so that a restored database does not reuse the id of a lost fetch.
     Column("feed_loader_result_id", BigInteger, primary_key=True, autoincrement=False, server_default=_FETCH_ID),
     Column("feed_version", BigInteger, nullable=False),
     Column("trigger", SmallInteger, nullable=False),
     Column("forced", Boolean, nullable=False, server_default=text("false")),
     Column("request_id", Text),
-    # The due time that a scheduled fetch stands for.
+    # Due time of a scheduled fetch.
     Column("slot_at", DateTime(timezone=True)),
     Column("outcome", SmallInteger, nullable=False),
     Column("code", Text, nullable=False, server_default=""),
     Column("message", Text, nullable=False, server_default=""),
     Column("http_status", Integer, nullable=False, server_default=_ZERO),
     Column("bytes", BigInteger, nullable=False, server_default=_ZERO),
-    # Set once the file is stored: from then on it is not downloaded again.
+    # Set once the file is stored, which is then not downloaded again.
     Column("sha256", Text, nullable=False, server_default=""),
     Column("final_url", Text, nullable=False, server_default=""),
     Column("etag", Text, nullable=False, server_default=""),
@@ -106,7 +106,7 @@ Index(
     unique=True,
     postgresql_where=feed_fetches.c.request_id.is_not(None),
 )
-# A slot is fetched once, and of a source one at a time is queued or under way.
+# A slot is fetched once, and each source has at most one open scheduled fetch.
 Index(
     "feed_fetches_slot",
     feed_fetches.c.seller_id,

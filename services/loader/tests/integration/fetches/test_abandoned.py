@@ -1,4 +1,4 @@
-"""A job that ends unfinished ends its fetch, with words for the seller, and the source goes on."""
+"""A job that fails permanently completes its fetch with a message for the seller; the source is fetched again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOADED, FAILED = feed_pb2.FETCH_OUTCOME_LOADED, feed_pb2.FETCH_OUTCOME_FAILED
 
 
 class FaultyDownloader:
-    """Raises what nobody foresaw."""
+    """Raises an unexpected exception."""
 
     tries = 0
 
@@ -62,7 +62,7 @@ async def test_fifth_unknown_fault_fails_the_fetch_with_an_incident_and_the_next
 
 
 class CutStore(BlobStore):
-    """Its first put ends the run, before the file is there or right after."""
+    """Its first `put_file` ends the run, before or after the file is stored."""
 
     def __init__(self, blobs: BlobStore, *, is_file_there: bool) -> None:
         self._blobs = blobs
@@ -93,7 +93,7 @@ async def test_cut_between_reference_and_note_the_next_run_has_one_file_with_one
     assert (await fetching.scheduled()).outcome == LOADED
     [sha256] = await blobs.list_own()
     assert store.found == [[sha256] if is_file_there else [], [sha256]]
-    # The fetch is loaded, so the processor has a file of its own, and this one stays for the next comparison alone.
+    # The processor has its own copy of the loaded file; this one is kept only for the next comparison.
     assert await loader.sql("SELECT sha256, ref_count FROM blobs") == [(sha256, 1)]
     assert len(await loader.sql("SELECT ref FROM blob_refs")) == 1
     assert await BlobRefs().sweep(loader.database, blobs, grace_s=-5.0) == 0

@@ -1,4 +1,4 @@
-"""Ids of fetches, which the processor compares: a restored database must not give one a second time."""
+"""The processor compares ids of fetches, so a restored database must not reuse one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def _draw(database: Database, namespace: str) -> int:
 async def test_a_database_without_its_newest_rows_draws_no_id_again(migrated_database: MigratedDatabase) -> None:
     database = await migrated_database("classifeed_loader", "loader")
     before = [await _draw(database, f"n{number}") for number in range(3)]
-    async with database.transaction() as tx:  # what a restored backup comes to: rows and sequence of the time before
+    async with database.transaction() as tx:  # as after a restore: older rows and an older sequence
         await tx.execute("DELETE FROM feed_fetches")
         await tx.execute("ALTER SEQUENCE feed_fetches_in_ms RESTART")
     await asyncio.sleep(0.002)  # a restore takes longer than the clock's millisecond

@@ -1,4 +1,4 @@
-"""What becomes of one fetch after the other, over a real download, a real object store and a scripted processor."""
+"""The outcomes of fetches, with real downloads, a real object store and a fake processor."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FEED = b"<yml_catalog/>"
 
 @pytest.fixture
 def feed(site: Site, source: MakeSource) -> MakeSource:
-    """Return a source of a page of the site."""
+    """Return a factory of sources for pages of the site."""
 
     def make(path: str = "/feed.xml", **fields: Any) -> SourceRecord:
         return source(url=site.url(path), **fields)
@@ -44,7 +44,7 @@ def feed(site: Site, source: MakeSource) -> MakeSource:
 
 
 def counts() -> list[float]:
-    """Return the fetches that were loaded, those of files as before, and bytes fetched, as the metrics count them."""
+    """Return the metrics of loaded fetches, unchanged files and fetched bytes."""
     ends = [metrics.FETCHES.labels(outcome, "")._value.get() for outcome in ("loaded", "not_modified")]
     return [*ends, metrics.FETCHED_BYTES._value.get()]
 
@@ -98,8 +98,8 @@ async def test_what_the_site_says_is_as_before_makes_no_task(
     assert (await loader.state()).last_fetch_time.ToDatetime() > before.ToDatetime()
     assert (await fetching.scheduled()).outcome == NOT_MODIFIED
     grown = [now - then for now, then in zip(counts(), counted, strict=True)]
-    # The last one may still be on its way to be counted.
-    assert (grown[0], grown[1] in {1, 2}, grown[2]) == (1, True, len(FEED)), "what did not come has no bytes"
+    # The last fetch may not be counted yet.
+    assert (grown[0], grown[1] in {1, 2}, grown[2]) == (1, True, len(FEED)), "an unchanged file adds no bytes"
 
 
 async def test_the_same_bytes_make_no_task(
@@ -215,7 +215,7 @@ async def test_one_slow_host_keeps_no_other_waiting(
     site.pages["/fast.xml"] = page(FEED)
     patient = Fetcher(guard=AddressGuard(allow_loopback=True), limits=FetchLimits(read_s=3600, disk_reserve_bytes=0))
     fetching.dependencies = replace(fetching.dependencies, downloader=patient)
-    fetching.concurrency = 4  # of which one seller has two
+    fetching.concurrency = 4  # one seller gets two of them
     fetching.start()
     slow = [source(namespace=f"slow{n}", url=site.url("/slow.xml")) for n in range(6)]
     await loader.put(*slow, source(namespace="fast", url=site.url("/fast.xml", host="localhost")))
@@ -331,7 +331,7 @@ async def test_a_change_during_the_download_drops_it_and_fetches_anew(
     assert await loader.schedule() == 1
     await site.requested.wait()
     await loader.put(feed(path="/new.xml", feed_version=2))
-    assert await loader.schedule() == 0  # one at a time
+    assert await loader.schedule() == 0  # one fetch of a source at a time
     site.released.set()
     [old] = await loader.fetches()
     outcome = (await fetching.wait(old.name)).outcome
@@ -384,7 +384,7 @@ async def test_one_whose_claim_is_gone_writes_nothing(
     async with asyncio.timeout(120):
         while not (site.requests if during == "download" else tasks.requests):
             await asyncio.sleep(0.01)
-    # It has been given to another process: of this the worker hears with its next heartbeat only.
+    # Another process has claimed the job; the worker learns this only with its next heartbeat.
     await loader.sql(
         "INSERT INTO dl_workers (worker_id, queues, renewed_at)"
         " VALUES ('another', '{}', clock_timestamp() + interval '1 day')"
@@ -411,7 +411,7 @@ async def test_a_refused_task_ends_the_fetch_in_words(
     assert (fetch.outcome, fetch.code, fetch.http_status) == (FAILED, "TASK_REFUSED", 200)
     assert "The format is not known here." in fetch.message
     tasks.refuses = False
-    # The file was never loaded, so it is requested as if for the first time.
+    # The file was never loaded, so the request is unconditional.
     assert (await fetching.scheduled()).outcome == LOADED
     assert "if-none-match" not in site.requests[1][1]
 
@@ -461,7 +461,7 @@ async def test_history_is_kept_short_without_the_file_that_is_asked_about(
         assert (await fetching.scheduled()).outcome == NOT_MODIFIED
     await fetching.settled()
     kept = [f"fetch:{fetch.fetch_id}" for fetch in await loader.fetches()]
-    assert (len(kept), f"fetch:{first.fetch_id}" in kept) == (5, True), "it made a task, and goes with that"
+    assert (len(kept), f"fetch:{first.fetch_id}" in kept) == (5, True), "it created a task, and is removed after that"
     assert [ref for (ref,) in await loader.sql("SELECT ref FROM blob_refs ORDER BY ref DESC")] == sorted(kept)[::-1]
 
 

@@ -1,4 +1,4 @@
-"""What a Retry-After of a site means for the other feeds of its host."""
+"""The effect of a site's Retry-After on other feeds of its host."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ async def test_a_long_pause_ends_fetches_of_the_same_seller_with_the_reason(
     [name] = [fetch.name for fetch in await loader.fetches("b")]
     fetch = await fetching.wait(name)
     assert (fetch.outcome, fetch.code) == (FAILED, "HOST_PAUSED")
-    assert fetch.message.startswith("127.0.0.1 wants no requests before 20")
-    assert "UTC. The next fetch comes after that time" in fetch.message
+    assert fetch.message.startswith("127.0.0.1 allows no requests before 20")
+    assert "UTC. The next fetch runs after that time" in fetch.message
     [[due_s]] = await loader.sql(
         "SELECT extract(epoch FROM next_due_at - clock_timestamp())::float8 FROM feed_loader_task WHERE namespace = 'b'"
     )
@@ -38,7 +38,7 @@ async def test_a_long_pause_ends_fetches_of_the_same_seller_with_the_reason(
 async def test_others_wait_for_a_host_ten_minutes_at_most(
     fetching: Fetching, loader: Loader, site: Site, source: MakeSource, page: type[Page]
 ) -> None:
-    """What it demands of one seller, for a day, may be the quota of that one's account."""
+    """A day's Retry-After for one seller may come from the quota of that seller's account."""
     site.pages |= {"/a.xml": page(status=503, headers={"Retry-After": "86400"}), "/b.xml": page(FEED)}
     fetching.start()
     await loader.put(source(namespace="a", url=site.url("/a.xml")))
@@ -50,16 +50,16 @@ async def test_others_wait_for_a_host_ten_minutes_at_most(
             await asyncio.sleep(0.02)
     [[outcome, message]] = await loader.sql("SELECT outcome, message FROM feed_fetches WHERE seller_id = 'other'")
     assert outcome == QUEUED
-    assert message.startswith("127.0.0.1 wants no requests before 20")
+    assert message.startswith("127.0.0.1 allows no requests before 20")
     waits = "SELECT extract(epoch FROM {} - clock_timestamp())::float8 FROM {}"
     [[job_s]] = await loader.sql(waits.format("available_at", "dl_jobs"))
     [[pause_s]] = await loader.sql(waits.format("paused_until", "fetch_hosts") + " WHERE host = '127.0.0.1'")
     assert 300 < pause_s <= job_s <= 640
     assert site.paths() == ["/a.xml"]
-    # Ten minutes go by.
+    # Ten minutes pass.
     await loader.sql("UPDATE fetch_hosts SET paused_until = clock_timestamp() WHERE host = '127.0.0.1'")
     await loader.sql("UPDATE dl_jobs SET available_at = clock_timestamp()")
     await fetching.settled()
     [[outcome, message]] = await loader.sql("SELECT outcome, message FROM feed_fetches WHERE seller_id = 'other'")
     assert (outcome, site.paths()) == (LOADED, ["/a.xml", "/b.xml"])
-    assert "wants no requests" not in message
+    assert "allows no requests" not in message

@@ -1,4 +1,4 @@
-"""Each due source is fetched once a slot, the oldest first, by however many schedulers."""
+"""Each due source is fetched once per slot, oldest first, by any number of schedulers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_the_oldest_come_first(loader: Loader, source: MakeSource) -> None
     await loader.put(*(source(namespace=name) for name in names))
     for name, ago_s in (("late", 10), ("early", 90), ("never", 50), ("long-ago", 50), ("lately", 50)):
         await loader.make_due(name, ago_s=ago_s)
-    # The same due time for those that differ in their last fetch alone.
+    # These have the same due time and differ in their last fetch only.
     await loader.sql(
         "UPDATE feed_loader_task SET next_due_at = (SELECT next_due_at FROM feed_loader_task WHERE namespace = 'never')"
         " WHERE namespace IN ('long-ago', 'lately')"
@@ -56,7 +56,7 @@ async def test_a_source_has_one_scheduled_fetch_at_a_time(loader: Loader, source
     assert await loader.schedule() == 1
     await loader.make_due()
     assert await loader.schedule() == 0
-    # The slot is passed over: the source does not stand in front of the others.
+    # The slot is skipped, so the source does not block the others.
     assert await loader.due_in_s() > 3000
     requested = await loader.run(source())
     await end_fetches(loader)
@@ -81,7 +81,7 @@ async def test_two_schedulers_at_once_queue_each_source_once(loader: Loader, sou
     await loader.put(*(source(namespace=name) for name in names))
 
     async def schedule() -> int:
-        """As a scheduler whose guard fails to keep it out."""
+        """Schedule without the guard of the lease."""
         queued = 0
         while True:
             async with loader.database.transaction() as tx:

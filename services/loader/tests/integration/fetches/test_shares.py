@@ -1,4 +1,4 @@
-"""Shares of the fetch slots: links that hang hold up their own seller alone (ADR 0035)."""
+"""Shares of the fetch slots: links that hang delay only their own seller (ADR 0035)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_dripping_links_of_one_seller_leave_slots_to_another(
     monkeypatch: pytest.MonkeyPatch,
     is_shared: bool,
 ) -> None:
-    """The permits of hosts do not help: there are none here."""
+    """There are no permits of hosts in this test, so only the shares help."""
     if not is_shared:
         monkeypatch.setattr("classifeed_jobs.worker.worker.Worker._slots", lambda *_: None)
     site.pages["/drip.xml"] = page(FEED, held=True)

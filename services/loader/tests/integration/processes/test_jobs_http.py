@@ -1,4 +1,4 @@
-"""The loader as a process: jobs over HTTP from outside, its verbs, and what stops, kills and deafness do to them."""
+"""The loader as a process: jobs over HTTP, its verbs, and jobs after stops, kills and lost notifications."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ async def test_a_killed_worker_s_job_runs_again(start: Start, database: Database
     await serving.until(job_id, lambda job: job["status"] == "running")
     first.process.kill()
     await asyncio.to_thread(first.process.wait, 120)
-    async with database.connection() as connection:  # the next run is a short one
+    async with database.connection() as connection:  # the next run is short
         await connection.execute("UPDATE dl_jobs SET args = '{\"sleep1\": 0}'")
     async with lost_lease(database, first.process.pid):
         second = await start("work")
@@ -202,10 +202,10 @@ async def test_asked_to_stop_jobs_end_or_go_back_within_30_s(start: Start) -> No
     serving = await start("serve")
     working = await start("work", CLASSIFEED_LOADER_DRAIN_GRACE_S="12", DL_DRAIN_GRACE_SEC="4")
     short = await serving.trigger(args={"sleep1": 1}, lock_key="a")
-    # Its next yield is far away: it is cut off, and still uses up no attempt.
+    # It yields too late, so it is canceled; this uses up no attempt.
     long = await serving.trigger(args={"sleep1": 600}, lock_key="b")
     for job_id in (short, long):
-        await serving.until(job_id, lambda job: job["status"] != "queued")  # the short one may have ended since
+        await serving.until(job_id, lambda job: job["status"] != "queued")  # the short one may have completed
     asked_at = time.monotonic()
     working.process.send_signal(signal.SIGTERM)
     assert await asyncio.to_thread(working.process.wait, 120) == 0
@@ -219,12 +219,12 @@ async def test_while_nobody_can_listen_jobs_are_found_by_looking(start: Start, d
     loader = await start(DL_CLAIM_BACKOFF_SEC="0.5")
 
     async def have_lost_connections() -> bool:
-        """Cut off those who listen; none may listen yet."""
+        """Cut off the listeners; return False if there is none yet."""
         async with database.connection() as connection:
             return (await connection.execute(_CUT_LISTENERS)).rowcount > 0
 
     async with database.connection() as connection:
-        # Deaf: no notification leaves any more, and those who listen lose their connections.
+        # No notification is sent any more, and listeners lose their connections.
         await connection.execute("ALTER TABLE dl_jobs DISABLE TRIGGER USER")
     await until(have_lost_connections)
     for number in range(3):

@@ -1,4 +1,4 @@
-"""Two loaders as processes: each due feed is fetched once, the oldest first; what one leaves the other takes over."""
+"""Two loader processes: each due feed is fetched once, oldest first; one process takes over from the other."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def start(
     rpc_server: StartServer,
     tmp_path: Path,
 ) -> AsyncIterator[Start]:
-    """Start loaders; return once a process has its worker at work."""
+    """Start loaders; return once each process has a running worker."""
     target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, tasks))
     environment = {
         "DSN": loader.database.dsn,
@@ -105,7 +105,7 @@ async def wait_ended(loader: Loader, namespace: str = "default") -> Fetch:
 
 
 async def wait_all_succeeded(loader: Loader, count: int) -> None:
-    """Wait until so many fetches have succeeded; other jobs come and go by the hour."""
+    """Wait until the given number of fetches has succeeded; other jobs run hourly."""
 
     async def have_succeeded() -> bool:
         [[ended]] = await loader.sql("SELECT count(*) FROM dl_jobs_done WHERE task = %s AND status = 'succeeded'", TASK)
@@ -120,7 +120,7 @@ async def test_two_loaders_fetch_each_feed_once_the_oldest_first(
     names = [f"n{number}" for number in range(40)]
     site.pages |= {f"/{name}.xml": page(FEED) for name in names}
     await asyncio.gather(start(CONCURRENCY="1"), start(CONCURRENCY="1"))
-    # Paused, made due in their order, and let go in one moment.
+    # Paused, made due in order, and resumed at the same time.
     await loader.put(*(source(namespace=name, url=site.url(f"/{name}.xml"), status=2) for name in names))
     async with loader.database.transaction() as tx:
         await tx.execute(
@@ -130,7 +130,7 @@ async def test_two_loaders_fetch_each_feed_once_the_oldest_first(
 
     await wait_all_succeeded(loader, len(names))
     assert sorted(site.paths()) == sorted(f"/{name}.xml" for name in names)
-    # As they were claimed: from there on one of the two processes may be slower than the other.
+    # In the order of claims: after the claim, one of the two processes may be slower.
     claimed = await loader.sql(
         "SELECT substr(args ->> 'namespace', 2)::int FROM dl_job_events JOIN dl_jobs_done USING (job_id)"
         " WHERE kind = 'picked' AND task = %s ORDER BY event_id",
@@ -185,7 +185,7 @@ async def test_killed_while_downloading_the_other_one_takes_over(
     fetch = await wait_ended(loader)
     assert (fetch.outcome, tasks.count(), len(site.requests)) == (LOADED, 1, 2)
 
-    # The one that is left schedules too.
+    # The remaining process schedules, too.
     await loader.make_due()
 
     async def is_fetched_again() -> bool:
@@ -206,7 +206,7 @@ async def test_asked_to_stop_it_hands_the_download_back(
     await start()
     site.requested.clear()
     first.terminate()
-    async with asyncio.timeout(120):  # long before the lease or the grace is over
+    async with asyncio.timeout(120):  # long before the lease or the grace period ends
         await site.requested.wait()
     assert await asyncio.to_thread(first.wait, 120) == 0
     assert len(list((tmp_path / "spool").iterdir())) == 1
@@ -249,7 +249,7 @@ async def test_one_that_was_paused_before_the_end_does_not_write_it_again(
     await until(is_requested)
     await start()
     os.kill(first.pid, signal.SIGSTOP)
-    of_the_first = len(tasks.requests)  # it repeats those that get no response
+    of_the_first = len(tasks.requests)  # it retries calls without a response
 
     async def is_requested_again() -> bool:
         return len(tasks.requests) > of_the_first
@@ -263,7 +263,7 @@ async def test_one_that_was_paused_before_the_end_does_not_write_it_again(
 
 
 async def stays(loader: Loader, tasks: Tasks, paused: subprocess.Popen[bytes], ended: Fetch) -> None:
-    """Check that what a paused process still had in hand comes to nothing."""
+    """Check that a process that was paused changes nothing after it resumes."""
     os.kill(paused.pid, signal.SIGCONT)
     for _ in range(20):
         assert ((await loader.state()).last_fetch, tasks.count()) == (ended, 1)

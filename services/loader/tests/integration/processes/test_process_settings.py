@@ -1,4 +1,4 @@
-"""Variables of the job engine and its host, each seen in what a loader process does."""
+"""Each variable of the job engine and its host has an effect on a loader process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPERATOR = {"queue": "etl.default", "task": "noop", "lock_key": "k"}
 
 @dataclass
 class Running:
-    """A loader process that serves."""
+    """A serving loader process."""
 
     process: subprocess.Popen[bytes]
     http: httpx.AsyncClient
@@ -62,7 +62,7 @@ class Loaders:
     running: list[Running]
 
     def run(self, *verb: str, **settings: str) -> subprocess.CompletedProcess[str]:
-        """Run a verb that ends by itself."""
+        """Run a verb that terminates."""
         command = [sys.executable, "-m", "classifeed_loader", *verb]
         return subprocess.run(
             command, env=self.environment | settings, capture_output=True, text=True, timeout=300, check=False
@@ -102,7 +102,7 @@ async def loaders(database_dsn: str, s3: EmbeddedS3, tmp_path: Path) -> AsyncIte
         "CLASSIFEED_LOADER_SPOOL_DIR": str(tmp_path / "spool"),
         "CLASSIFEED_LOADER_DRAIN_NOTICE_S": "0",
         "APP_PORT": "0",
-        "TZ": "America/New_York",  # the machine's: nothing goes by it
+        "TZ": "America/New_York",  # the machine's zone, which must have no effect
     }
     loaders = Loaders(environment, tmp_path, [])
     yield loaders
@@ -142,7 +142,7 @@ async def test_three_files_stand_beside_the_stream(loaders: Loaders, tmp_path: P
     assert {"debug", "info"} <= {line["level"] for line in log}
     assert {datetime.fromisoformat(line["timestamp"]).utcoffset() for line in log} == {timedelta(hours=9)}
     assert log[-1]["event"] == "runner.stopped"
-    # On the stream they are for reading, and the same lines.
+    # The stream has the same lines in readable form.
     assert all(str(line["event"]).splitlines()[0] in loader.stderr.read_text() for line in log)
     assert read(loader.stderr) == []
 
@@ -179,7 +179,7 @@ async def test_without_their_folders_there_are_no_files_and_no_debug_lines(loade
     assert {path.name for path in tmp_path.iterdir()} <= {"0.stderr", "spool"}
     lines = read(loader.stderr)
     assert "debug" not in {line["level"] for line in lines}
-    assert {line["timestamp"][-1] for line in lines} == {"Z"}, "UTC, whatever zone the machine and the schedules have"
+    assert {line["timestamp"][-1] for line in lines} == {"Z"}, "UTC in any zone of the machine and the schedules"
 
 
 @in_campaigns
@@ -272,7 +272,7 @@ async def test_connections_are_kept_replaced_or_made_for_each_transaction(
         return list(row[0])
 
     pooling = await loaders.start(**tasks, PG_POOL_RECYCLE="1")
-    # Ends when the only pooled connection has become another one.
+    # Completes once the only pooled connection was replaced.
     await pooling.succeeded(await pooling.trigger(task="test.another"))
     await pooling.stop()
     keeping = await loaders.start(**tasks)
@@ -287,11 +287,11 @@ async def test_jobs_are_claimed_ahead_of_a_free_slot(loaders: Loaders, database_
     assert loaders.run("migrate").returncode == 0
     workers = json.dumps([{"queue": "etl.default", "concurrency": 1}])
     loader = await loaders.start(WORKERS_JSON=workers, DL_PREFETCH="2")
-    await loader.succeeded(await loader.trigger())  # a short run: the next ones may be claimed ahead
+    await loader.succeeded(await loader.trigger())  # the run is short, so the next jobs may be claimed ahead
     jobs = [await loader.trigger(lock_key=f"k{number}", args={"sleep1": 2}) for number in range(2)]
     for job_id in jobs:
         await loader.succeeded(job_id)
-    # The second one was claimed while the first one ran, waited too long for the slot, and went back.
+    # The second job was claimed while the first one ran, waited too long for the slot, and was returned.
     with psycopg.connect(database_dsn) as connection:
         events = connection.execute(
             "SELECT kind FROM loader.dl_job_events WHERE job_id = %s ORDER BY event_id", [jobs[1]]

@@ -1,4 +1,4 @@
-"""What the api is promised: versions never fall, a change is acted upon, a request takes effect once."""
+"""The promises to the api: versions never decrease, a change takes effect, a request takes effect once."""
 
 from __future__ import annotations
 

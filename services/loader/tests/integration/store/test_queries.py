@@ -1,4 +1,4 @@
-"""No hot statement scans a table that grows with the feeds and their fetches."""
+"""No hot query scans a table that grows with the feeds and their fetches."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def test_hot_statements_go_by_an_index(seeded: Database) -> None:
 
 
 async def test_the_schedule_reads_what_is_due_in_its_order(seeded: Database) -> None:
-    """The index is scanned for a range of times, and nothing is sorted to find the oldest."""
+    """The query scans a range of the index and sorts nothing."""
     [parameters] = [parameters for _, name, parameters in HOT if name == "queue_due"]
     async with seeded.transaction() as tx:
         found = await explain(tx, statement("queueing.sql", "queue_due"), parameters)

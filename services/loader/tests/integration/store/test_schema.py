@@ -1,4 +1,4 @@
-"""The tables, in the service's schema or with those of the jobs in one of their own."""
+"""The tables, with the job tables in the same schema or in a separate one."""
 
 from __future__ import annotations
 

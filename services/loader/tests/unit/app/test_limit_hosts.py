@@ -10,7 +10,7 @@ from classifeed_loader.app.limit_hosts import HostSlots
 
 
 def wait_s(slots: HostSlots, url: str, seller: str = "shop") -> float | None:
-    """Return how long a link is to wait; None: it had a slot."""
+    """Return for how long a link has to wait; None if it got a slot."""
     try:
         with slots.slot(url, seller):
             return None
@@ -32,7 +32,7 @@ def test_a_host_that_is_busy_is_left_alone_the_longer_the_more_ask() -> None:
     with slots.slot("http://shop.test/a", "shop"):
         again = wait_s(slots, "http://shop.test/b")
         assert again is not None
-        assert again <= 1.5  # what was refused before is forgotten
+        assert again <= 1.5  # earlier refusals are forgotten
 
 
 def test_some_may_wait_at_their_hosts_but_never_all() -> None:
@@ -65,14 +65,14 @@ def test_another_seller_has_a_connection_of_its_own_at_a_host_that_one_seller_ho
 
 
 def refused(slots: HostSlots, url: str, host: str = "shop.test", wait_s: float = 5) -> float:
-    """Return how long a link is to wait whose permit is not to be had."""
+    """Return for how long a link waits that got no permit."""
     with pytest.raises(Snooze) as snooze, slots.slot(url, "shop"):
         raise HostPaused(host, wait_s, datetime.now(UTC), by_retry_after=False)
     return snooze.value.for_s
 
 
 def test_one_that_the_host_itself_refuses_waits_the_longer_the_more_are_refused() -> None:
-    """As all its permits are in use in other processes, of which this one knows nothing."""
+    """Other processes, unknown to this one, may hold all permits of the host."""
     slots = HostSlots(per_host=1, waiters=0)
     waits = [refused(slots, "http://shop.test/a") for _ in range(200)]
     assert 5.5 <= waits[0] <= 6.5
@@ -96,7 +96,7 @@ def test_while_one_tries_a_host_that_refused_the_others_wait_in_the_queue() -> N
 def test_who_is_refused_at_the_end_of_a_redirect_does_not_ask_its_beginning_again_and_again() -> None:
     slots = HostSlots(per_host=1, waiters=0)
     assert refused(slots, "http://short.test/a", wait_s=1) >= 60
-    assert wait_s(slots, "http://short.test/b") is None, "it has refused nobody"
+    assert wait_s(slots, "http://short.test/b") is None, "it refused no fetch"
 
 
 def test_what_is_known_of_refusals_is_bounded() -> None:

@@ -1,4 +1,4 @@
-"""Every end has words, every code its page."""
+"""Each completion has a message, each code a fault."""
 
 from __future__ import annotations
 

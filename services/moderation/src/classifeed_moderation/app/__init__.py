@@ -1,1 +1,1 @@
-"""Use cases, one in each file."""
+"""Use cases, one per file."""

@@ -1,4 +1,4 @@
-"""What moderation keeps, and for how long (ADR 0036)."""
+"""Retention: which records moderation deletes, and at which age (ADR 0036)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def moderation_clean_up(*, decisions_days: int, kept_verdicts_s: float) -> Clean
     """Return the clean-up.
 
     Args:
-        decisions_days: how long superseded decisions, decided texts of offers and removed points are kept.
-        kept_verdicts_s: how long verdicts are kept for equal texts.
+        decisions_days: days that superseded decisions, decided texts of offers and removed points are kept.
+        kept_verdicts_s: seconds that verdicts are kept for equal texts.
     """
     decided, kept = timedelta(days=decisions_days), timedelta(seconds=kept_verdicts_s)
     ages = {

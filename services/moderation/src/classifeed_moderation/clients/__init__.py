@@ -1,1 +1,1 @@
-"""The outer world: the verdict service."""
+"""Clients of other services: the verdict service."""

@@ -1,4 +1,4 @@
-"""Breaker: holds requests back while they fail, so that a service that is away gets one a second."""
+"""Breaker: circuit breaker that limits requests to one a second while the service is down."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _log = structlog.get_logger(__name__)
 
 
 class Breaker:
-    """Lets requests through: all of them, or one every `probe_s` seconds after `failures` have failed in a row.
+    """Passes all requests, or one every `probe_s` seconds after `failures` requests in a row have failed.
 
-    When one of these succeeds, two may run at a time, then four, and so on until nobody waits. A request that fails
-    meanwhile closes it again. For one event loop.
+    After each success, twice as many requests may run at a time, up to `most`. A failed request meanwhile returns
+    to one request every `probe_s` seconds. For one event loop.
     """
 
     def __init__(self, clock: Clock, *, failures: int, probe_s: float, most: int) -> None:
@@ -54,7 +54,7 @@ class Breaker:
             self._probe_at_s = self._clock.monotonic_s() + self._probe_s
 
     def leave(self, *, succeeded: bool | None) -> None:
-        """Say how a request ended; None: it was given up, and shows nothing."""
+        """Report how a request ended; None: it was abandoned, and says nothing about the service."""
         self._running -= 1
         if succeeded:
             self._failures = 0

@@ -1,4 +1,4 @@
-"""The verdict service that the settings name."""
+"""Choose the verdict service by the settings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from classifeed_moderation.settings import ModerationSettings
 
 
 def verdict_service_of(settings: ModerationSettings, clock: Clock, *, caller: str) -> VerdictService:
-    """Return the verdict service of the settings: one at an address, made-up verdicts, or none.
+    """Return the configured verdict service: an HTTP client, generated verdicts, or none.
 
     Args:
+        settings: settings of moderation.
+        clock: clock for generated delays.
         caller: name of this service in the tokens of requests.
     """
     if settings.fake_clean_web == "on":

@@ -1,8 +1,7 @@
-"""Connections to one address, kept between requests.
+"""Keep-alive connections to one address.
 
-The pool of httpcore looks through all connections and all waiting requests at each step: with hundreds of them that
-takes longer than the requests. Whoever calls bounds the number of requests here, so that a stack of idle ones is
-enough.
+The pool of httpcore scans all connections and all waiting requests at each step. With hundreds of them, the scan takes
+longer than the requests. Here the caller limits the number of requests, so a stack of idle connections is enough.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ class Connections:
     """Keeps connections to the address of a URL.
 
     Args:
-        url: of all requests.
-        limit_bytes: of a response.
+        url: URL of all requests.
+        limit_bytes: maximum size of a response.
     """
 
     def __init__(self, url: str, *, limit_bytes: int) -> None:
@@ -38,8 +37,8 @@ class Connections:
         """Send a request, and return status and content of the response.
 
         Raises:
-            ResponseTooLargeError: it is larger than the limit.
-            httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError: it did not come.
+            ResponseTooLargeError: the response is larger than the limit.
+            httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError: no response arrived.
         """
         host = (b"Host", self._url.host + b":%d" % self._url.port if self._url.port else self._url.host)
         length = (b"Content-Length", b"%d" % len(body))

@@ -1,4 +1,4 @@
-"""Stand-ins of the verdict service inside this process: made-up verdicts for load tests, and silence."""
+"""Replacements of the verdict service in this process: generated verdicts for load tests, and no verdicts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLEAN = VerdictList(has_end=True)
 
 
 class FakeVerdicts:
-    """Makes verdicts up after a delay, in fixed shares; makes no request."""
+    """Generates verdicts after a delay, in fixed shares; makes no request."""
 
     def __init__(
         self, clock: Clock, *, delay_s: float, forbidden_percent: int, people_percent: int, failed_percent: int
@@ -34,13 +34,13 @@ class FakeVerdicts:
         self._responses = [*(response for _, response in shares), Response(Outcome.VERDICTS, _CLEAN)]
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
-        """Return made-up responses; the same text always gets the same one."""
+        """Return generated responses; the same text always gets the same response."""
         await self._clock.sleep(self._delay_s)
         chosen = [random.Random(task.text_hash) for task in tasks]  # noqa: S311 - no secret
         return [each.choices(self._responses, self._weights)[0] for each in chosen]
 
     async def close_reviews(self, sent_keys: Sequence[str]) -> tuple[CloseOutcome, str]:  # noqa: ARG002 - as the others
-        """Return that there is no such method: nobody reviews."""
+        """Return that there is no such method: there are no reviews."""
         return CloseOutcome.UNKNOWN, "no reviews"
 
     async def close(self) -> None:
@@ -48,14 +48,14 @@ class FakeVerdicts:
 
 
 class NoVerdicts:
-    """The environment `load`: no request is made, every text waits."""
+    """The environment `load`: no request is made, and every text waits."""
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
-        """Return that nobody was reached."""
+        """Return that the service is unreachable."""
         return [Response(Outcome.UNREACHABLE, fault="the environment load makes no requests")] * len(tasks)
 
     async def close_reviews(self, sent_keys: Sequence[str]) -> tuple[CloseOutcome, str]:  # noqa: ARG002 - as the others
-        """Return that there is no such method: nobody reviews."""
+        """Return that there is no such method: there are no reviews."""
         return CloseOutcome.UNKNOWN, "no reviews"
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Pacer: spreads requests, so that no more than a number a second begin."""
+"""Pacer: rate limiter that spreads requests evenly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from classifeed_common.clock import Clock
 
 
 class Pacer:
-    """Lets `rate_s` callers a second go on, in the order in which they come. For one event loop."""
+    """Admits `rate_s` callers per second, in their order. For one event loop."""
 
     def __init__(self, clock: Clock, rate_s: float) -> None:
         self._clock = clock
@@ -14,7 +14,7 @@ class Pacer:
         self._next_s = 0.0
 
     async def wait(self, count: int = 1) -> None:
-        """Return when this caller may go on, who counts as so many."""
+        """Return once this caller is admitted; it counts as `count` callers."""
         now_s = self._clock.monotonic_s()
         at_s = max(self._next_s, now_s)
         self._next_s = at_s + self._interval_s * count

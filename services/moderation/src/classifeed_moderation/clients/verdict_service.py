@@ -1,4 +1,4 @@
-"""The verdict service: requests for one text, or for several as a batch, over connections that are kept."""
+"""Client of the verdict service: requests for one text, or a batch of several, over keep-alive connections."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EMPTY: Final = VerdictList()
 
 
 class Outcome(StrEnum):
-    """How a request ended."""
+    """Outcome of a request."""
 
     VERDICTS = "verdicts"
     PEOPLE = "people"
@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 
 
 class CloseOutcome(StrEnum):
-    """How a call that closes reviews ended."""
+    """Outcome of a call that closes reviews."""
 
     CLOSED = "closed"
     UNKNOWN = "unknown"
@@ -49,7 +49,7 @@ class CloseOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came of a request: an outcome, its verdicts, or what was wrong."""
+    """Outcome of a request, with its verdicts or its fault."""
 
     outcome: Outcome
     verdict_list: VerdictList = _EMPTY
@@ -60,18 +60,18 @@ class VerdictService(Protocol):
     """Judges texts."""
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
-        """Have texts judged, and return a response for each; never raises for what the other side does."""
+        """Request verdicts, and return a response for each text; never raises for faults of the service."""
         ...
 
     async def close_reviews(self, sent_keys: Sequence[str]) -> tuple[CloseOutcome, str]:
-        """Close the reviews of keys without a callback; return UNKNOWN where the service has no such method, and why.
+        """Close the reviews of keys without a callback; return the outcome, and why. UNKNOWN: there is no such method.
 
-        Never raises for what the other side does.
+        Never raises for faults of the service.
         """
         ...
 
     async def close(self) -> None:
-        """Give connections back."""
+        """Close the connections."""
         ...
 
 
@@ -79,12 +79,12 @@ class HttpVerdictService:
     """The verdict service over HTTP.
 
     Args:
-        url: its address, without a path.
-        service: who we are to it.
+        url: address of the service, without a path.
+        service: name of this service at the verdict service.
         environment: stable or testing.
-        connect_s: limit of making a connection.
-        answer_s: limit of a response.
-        issue_token: makes the token of a request; None: requests carry none.
+        connect_s: timeout of a connection, in seconds.
+        answer_s: timeout of a response, in seconds.
+        issue_token: returns the token of a request; None: requests carry none.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class HttpVerdictService:
         self._issue_token = issue_token
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
-        """Have texts judged; see `VerdictService`."""
+        """Request verdicts; see `VerdictService`."""
         found = await self._post(request_body(tasks, service=self._service, environment=self._environment))
         if isinstance(found, Response):
             return [found] * len(tasks)
@@ -123,7 +123,7 @@ class HttpVerdictService:
         await self._connections.close()
 
     async def _post(self, body: bytes) -> bytes | Response:
-        """Return the content of the response, or what became of a request that brought none."""
+        """Return the content of the response, or the outcome of a request without content."""
         headers = [(b"Content-Type", b"application/json")]
         try:
             if self._issue_token is not None:
@@ -140,7 +140,7 @@ class HttpVerdictService:
 
 
 def request_body(tasks: Sequence[Task], *, service: str, environment: str) -> bytes:
-    """Return the bytes of a request about texts: of one as an object, of several as an array."""
+    """Return the bytes of a request about texts: an object for one text, an array for several."""
     requests = [
         {
             "jsonrpc": "2.0",
@@ -164,7 +164,7 @@ def request_body(tasks: Sequence[Task], *, service: str, environment: str) -> by
 
 
 def close_body(sent_keys: Sequence[str], *, service: str, environment: str) -> bytes:
-    """Return the bytes of a call that closes reviews: of one key as an object, of several as an array."""
+    """Return the bytes of a call that closes reviews: an object for one key, an array for several."""
     calls = [
         {
             "jsonrpc": "2.0",
@@ -183,7 +183,7 @@ def _encode(calls: Sequence[dict[str, Any]]) -> bytes:
 
 
 def read_closed(content: bytes, count: int) -> tuple[CloseOutcome, str]:
-    """Return what came of a call that closes the reviews of `count` keys: CLOSED only where each has a result."""
+    """Return the outcome of a call that closes `count` reviews: CLOSED only if each key has a result."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
@@ -201,7 +201,7 @@ def read_closed(content: bytes, count: int) -> tuple[CloseOutcome, str]:
 
 
 def read_responses(content: bytes, count: int) -> list[Response]:
-    """Return what was returned about each of `count` texts; what cannot be read, or is missing, is a fault."""
+    """Return the response for each of `count` texts; a missing or unreadable response is a fault."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
@@ -246,6 +246,6 @@ def _code_of(error: Any) -> Any:
 
 
 def _word(found: Any) -> str:
-    """Return a number or a code as it is, of anything else its type: it might quote the text, which no log may have."""
+    """Return a number or a code unchanged, and the type of anything else: it might quote the text into the log."""
     is_code = isinstance(found, int) or (isinstance(found, str) and _CODE.fullmatch(found) is not None)
     return str(found) if is_code else type(found).__name__

@@ -1,1 +1,1 @@
-"""Entry points of Kafka: texts of offers."""
+"""Handlers of Kafka messages: texts of offers."""

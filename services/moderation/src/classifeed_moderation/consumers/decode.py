@@ -1,4 +1,4 @@
-"""From a Kafka record to texts of offers that can be stored."""
+"""Decode a Kafka record into checked texts of offers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def decode_texts(record: Record) -> TextsToJudge:
     """Return the texts that a record carries, checked.
 
     Raises:
-        Poison: it has none, or breaks the protocol; the text says where.
+        Poison: the record has no texts, or breaks the protocol; the reason names the place.
     """
     if type_of(record) != _TYPE:
         raise Poison(record, f"is not a request, but {type_of(record) or 'of no type'}")

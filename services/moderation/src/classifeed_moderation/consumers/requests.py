@@ -1,4 +1,4 @@
-"""Requests of moderation.requests.v1: texts of offers are stored, and known outcomes put into the outbox again."""
+"""Consume moderation.requests.v1: store texts of offers, and put known outcomes into the outbox again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GROUP: Final = "moderation"
 
 
 class RequestHandler:
-    """Handles polls of requests, for an OrderedConsumer over the positions of a table."""
+    """Handles polls of requests for an OrderedConsumer over the positions of a table."""
 
     def __init__(self, take_offer_texts: TakeOfferTexts) -> None:
         self._take_offer_texts = take_offer_texts

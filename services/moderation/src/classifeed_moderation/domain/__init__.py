@@ -1,1 +1,1 @@
-"""Texts, verdicts and rules: pure, without database, Kafka or network."""
+"""Texts, verdicts and rules: pure functions without database, Kafka or network."""

@@ -1,4 +1,4 @@
-"""Appeals: what became of one, for its author."""
+"""Appeals: their states, and the response to the author."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from classifeed_moderation.domain.subjects import Kind, Status
 
 
 class AppealState(StrEnum):
-    """What became of an appeal."""
+    """State of an appeal."""
 
     OPEN = "OPEN"
     GRANTED = "GRANTED"
@@ -27,11 +27,11 @@ _CHANGE: Final = "Change the text of the offer: a changed text is judged again."
 
 
 def state_of(outcome: Status | None, *, is_decidable: bool) -> AppealState:
-    """Return what became of an appeal.
+    """Return the state of an appeal.
 
     Args:
-        outcome: what a reviewer decided; None while none has.
-        is_decidable: whether its text is still refused by the decision that it is against.
+        outcome: decision of a reviewer; None: there is none yet.
+        is_decidable: whether the decision that the appeal is against still refuses the text.
     """
     if outcome is not None:
         return AppealState.GRANTED if outcome is Status.APPROVED else AppealState.REFUSED
@@ -39,12 +39,13 @@ def state_of(outcome: Status | None, *, is_decidable: bool) -> AppealState:
 
 
 def response_of(state: AppealState, *, kind: Kind | None, rule: str, words: str) -> str:
-    """Return what the author reads, as sentences.
+    """Return the response to the author, as sentences.
 
     Args:
-        kind: of the text; None: the text is gone.
-        rule: by which a reviewer decided.
-        words: of the reviewer, for the author; empty: none.
+        state: state of the appeal.
+        kind: kind of the text; None: the text is gone.
+        rule: rule of the reviewer's decision.
+        words: the reviewer's words for the author; empty: none.
     """
     sentences = [_SENTENCES[state]]
     if state is AppealState.REFUSED and not words:

@@ -1,4 +1,4 @@
-"""Bans: why the text of an offer is refused, in words for its seller."""
+"""Bans: reasons why the text of an offer is refused, in words for its seller."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXCERPT_LIMIT_CHARS: Final = 200
 
 
 def ban_of(text: str, title_chars: int, reason: Reason, rule_set: str) -> Ban:
-    """Return why a text was refused, with the piece of the title or of the description that caused it."""
+    """Return the ban of a refused text, with the span of the title or description that caused it."""
     ban = Ban(
         rule=reason.rule,
         message=reason.message or _MESSAGE,
@@ -33,7 +33,7 @@ def ban_of(text: str, title_chars: int, reason: Reason, rule_set: str) -> Ban:
 
 
 def reason_of_ban(ban: Ban, title_chars: int) -> Reason:
-    """Return the reason of which a ban was made, as far as the ban has it."""
+    """Return the reason behind a ban, as far as the ban contains it."""
     spans: tuple[VerdictSpan, ...] = ()
     if ban.HasField("span"):
         begin = title_chars + 1 if title_chars and ban.field == "description" else 0

@@ -1,4 +1,4 @@
-"""Decisions: what verdicts change about a text, given what is known of it. Pure."""
+"""Decisions: the effect of verdicts on a text, given its state. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from classifeed_moderation.domain.verdicts import Verdict, VerdictList
 
 
 class Maker(StrEnum):
-    """Who decided."""
+    """Maker of a decision."""
 
     RULE = "RULE"
     EXEMPTION = "EXEMPTION"
@@ -21,7 +21,7 @@ class Maker(StrEnum):
 
 
 class NotApplied(StrEnum):
-    """Why verdicts were kept and not applied."""
+    """Reason why verdicts were recorded but not applied."""
 
     TEXT_CHANGED = "TEXT_CHANGED"
     KEY_WITHOUT_VERSION = "KEY_WITHOUT_VERSION"
@@ -32,13 +32,13 @@ class NotApplied(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A text as it is stored, locked.
+    """A stored text, locked.
 
     Attributes:
-        tags: of the point; empty for others.
-        author_role: of the point; empty for others.
-        title_chars: how many characters of an offer's text are its title.
-        address: seller, namespace and external id of an offer; None for others.
+        tags: tags of the point; empty for other kinds.
+        author_role: role of the point's author; empty for other kinds.
+        title_chars: number of characters of an offer's text that are its title.
+        address: seller, namespace and external id of an offer; None for other kinds.
     """
 
     key: str
@@ -61,13 +61,13 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is recorded about a text, and changed where it is applied.
+    """Record of a decision about a text, and the change of the text if the decision is applied.
 
     Attributes:
-        verdicts: the evidence.
+        verdicts: evidence of the decision.
         is_automatic: whether no person has judged the text.
-        not_applied: why it changes nothing; None where it is applied.
-        is_recheck: whether the verdict service gets one more request.
+        not_applied: reason why the decision changes nothing; None: it is applied.
+        is_recheck: whether the text is requested again from the verdict service.
     """
 
     subject: Subject
@@ -79,17 +79,17 @@ class Decision:
 
     @property
     def is_applied(self) -> bool:
-        """Whether it changes the text's state."""
+        """Whether the decision changes the text's state."""
         return self.not_applied is None
 
     @property
     def is_first(self) -> bool:
-        """Whether nothing was decided about this text before."""
+        """Whether this is the first decision about the text."""
         return self.subject.decided_by is None
 
 
 def decide(subject: Subject, sent: SentKey, verdict_list: VerdictList, rules: RuleSet) -> Decision | None:
-    """Return what verdicts decide, or None where they change nothing: a repetition, or an empty list."""
+    """Return the decision for verdicts, or None if they are repeated or empty and change nothing."""
     if verdict_list.is_empty:
         return None
     judgement = rules.judge(verdict_list.verdicts, kind=subject.kind, region_ids=subject.region_ids, tags=subject.tags)

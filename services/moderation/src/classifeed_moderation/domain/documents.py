@@ -1,4 +1,4 @@
-"""What the search knows about a point, and the schema of it (client `points`)."""
+"""Documents of points for the search, and their schema (client `points`)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class DuePoint(NamedTuple):
 
 
 def schema() -> Schema:
-    """Return the schema of epoch 1. Inside an epoch only new optional fields may be added."""
+    """Return the schema of epoch 1. Within an epoch, only new optional fields may be added."""
 
     return Schema(
         client=CLIENT,
@@ -69,10 +69,9 @@ def schema() -> Schema:
 
 
 def compose(due: DuePoint) -> RawDocument:
-    """Return the document of a point: what the search shall show of it, or that it shall show nothing.
+    """Return the document that the search must show for a point, or a deletion if it is not approved or removed.
 
-    Nothing is shown of a point that is not approved. Its timestamp is when it was read, so that a push repeated for a
-    repair counts as fresh.
+    The timestamp is the time of the read, so that a push repeated for a repair counts as fresh.
     """
     document = RawDocument(
         pk=str(due.point_id),

@@ -1,4 +1,4 @@
-"""Points, and which texts need no verdict."""
+"""Points, and the exemptions from verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_moderation.domain.rules import RuleSet
 
 
 class AuthorRole(StrEnum):
-    """Who an author is."""
+    """Role of an author."""
 
     USER = "USER"
     PARTNER = "PARTNER"
@@ -22,7 +22,7 @@ class AuthorRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who wrote something."""
+    """Author of a point or comment."""
 
     author_id: str
     role: AuthorRole
@@ -30,7 +30,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point as its row has it; its text and the state of its moderation are in `subjects`."""
+    """A row of a point; its text and moderation status are in `subjects`."""
 
     point_id: UUID
     author: Author
@@ -47,7 +47,7 @@ class Point:
 
 
 def exemption_of(role: AuthorRole, description: str, tags: Sequence[str], rules: RuleSet) -> str:
-    """Return why a point needs no verdict, as the rule of its decision; "" where it needs one."""
+    """Return the reason why a point needs no verdict, as the rule of its decision; "": it needs one."""
     if role is not AuthorRole.USER:
         return "trusted_author"
     if not description.strip():

@@ -1,4 +1,4 @@
-"""Rules: what verdicts mean for a text, by region and kind; data that is exchanged while the service runs."""
+"""Rules: the meaning of verdicts by region and kind; data that may change while the service runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNKNOWN: Final = "unknown_verdict"
 
 
 class UnknownVerdict(StrEnum):
-    """What a verdict that no rule names does."""
+    """Effect of a verdict without a rule."""
 
     FORBID = "forbid"
     IGNORE = "ignore"
@@ -24,17 +24,17 @@ class UnknownVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a verdict means for some kinds and regions.
+    """Meaning of a verdict for some kinds and regions.
 
     Attributes:
         is_allowed: whether the text may be shown.
-        kinds: of texts that it holds for; empty: all.
-        region_ids: it holds where one of them is among the text's; empty: everywhere.
-        added_tags: of a point that has the verdict.
-        removed_tags: of a point that has the verdict.
-        is_shadow: only counted; the next case decides.
-        message: why the text is refused, for its author.
-        suggestion: what to change.
+        kinds: kinds of texts that the case applies to; empty: all.
+        region_ids: regions that the case applies to; empty: everywhere.
+        added_tags: tags that a point with the verdict gets.
+        removed_tags: tags that a point with the verdict loses.
+        is_shadow: whether the case is only counted, and the next case decides.
+        message: reason of the refusal, for the author.
+        suggestion: advice what to change.
     """
 
     is_allowed: bool
@@ -47,7 +47,7 @@ class Case:
     suggestion: str = ""
 
     def region_of(self, kind: Kind, region_ids: Sequence[int]) -> int | None:
-        """Return the region by which it holds, 0 where it holds everywhere, None where it does not hold."""
+        """Return the region for which the case applies, 0 if it applies everywhere, None if it does not apply."""
         if self.kinds and kind not in self.kinds:
             return None
         if not self.region_ids:
@@ -57,14 +57,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a text is refused.
+    """Reason of a refusal.
 
     Attributes:
-        rule: the verdict that forbids it, or UNKNOWN.
-        region_id: region by which the rule holds; 0: everywhere.
-        verdict: that forbids it, with its spans.
-        message: for the author.
-        suggestion: what to change.
+        rule: name of the verdict that forbids the text, or UNKNOWN.
+        region_id: region for which the rule applies; 0: everywhere.
+        verdict: verdict that forbids the text, with its spans.
+        message: reason for the author.
+        suggestion: advice what to change.
     """
 
     rule: str
@@ -76,14 +76,14 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the rules make of verdicts.
+    """Outcome of verdicts under the rules.
 
     Attributes:
         status: APPROVED or DISAPPROVED.
-        rule: what decided: the verdict that forbids, or why nothing does.
-        tags: of the point afterwards, sorted.
-        reason: why the text is refused; None where it is not.
-        unknown: verdicts that no rule names.
+        rule: name of the verdict that forbids the text, or the reason why none does.
+        tags: tags of the point afterwards, sorted.
+        reason: reason of the refusal; None: the text is approved.
+        unknown: verdicts without a rule.
         shadows: verdicts that a shadow rule would forbid.
     """
 
@@ -96,7 +96,7 @@ class Judgement:
 
     @property
     def region_id(self) -> int:
-        """Region by which the rule holds; 0: everywhere."""
+        """Region for which the rule applies; 0: everywhere."""
         return self.reason.region_id if self.reason is not None else 0
 
 
@@ -105,10 +105,10 @@ class RuleSet:
     """All rules of one version of the rules file.
 
     Attributes:
-        cases: of each verdict by its name, the first that holds decides.
-        unknown_verdict: what a verdict without a rule does.
-        lane_phrases: phrases of which a description may consist without being judged.
-        lane_tags: event types for which clients offer `lanes`.
+        cases: cases of each verdict by its name; the first case that applies decides.
+        unknown_verdict: effect of a verdict without a rule.
+        exempt_phrases: phrases that need no verdict if the description consists of nothing else.
+        exempt_tags: event types for which clients offer `lanes`.
     """
 
     cases: Mapping[str, tuple[Case, ...]]
@@ -118,10 +118,10 @@ class RuleSet:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
-        """Return the rules of a document that its schema has accepted.
+        """Return the rules of a document that has passed its schema.
 
         Raises:
-            ValueError: a verdict has no case that holds for what the others leave over.
+            ValueError: the last case of a verdict does not apply to all kinds and regions, or is in shadow mode.
         """
         cases = {name: tuple(map(_case, found)) for name, found in document["verdicts"].items()}
         for name, found in cases.items():
@@ -139,7 +139,7 @@ class RuleSet:
         )
 
     def is_exempt(self, description: str, tags: Sequence[str]) -> bool:
-        """Return whether a description names nothing but `lanes`, of an event type for which clients offer them."""
+        """Return whether a description names only `lanes`, of an event type for which clients offer them."""
         if not self.exempt_tags.intersection(tags):
             return False
         parts = [" ".join(part.casefold().split()) for part in description.split(",")]
@@ -148,7 +148,7 @@ class RuleSet:
     def judge(
         self, verdicts: Sequence[Verdict], *, kind: Kind, region_ids: Sequence[int], tags: Sequence[str] = ()
     ) -> Judgement:
-        """Return what all verdicts about a text mean together: one that forbids is enough."""
+        """Return the joint judgement of all verdicts about a text: a single one that forbids is enough."""
         unknown: list[str] = []
         shadows: list[str] = []
         reason: Reason | None = None
@@ -170,7 +170,7 @@ class RuleSet:
         return Judgement(Status.APPROVED, rule, tuple(sorted(tags_now)), None, *found)
 
     def reason_of(self, rule: str, verdicts: Sequence[Verdict]) -> Reason:
-        """Return the reason of a decision that was made by a rule, in the words that it has now."""
+        """Return the reason of a decision by a rule, in the current words of the rule."""
         verdict = next((verdict for verdict in verdicts if verdict.name == rule), next(iter(verdicts), None))
         case = next((case for case in self.cases.get(rule, ()) if not case.is_allowed), None)
         if case is None:

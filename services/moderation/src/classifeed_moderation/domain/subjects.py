@@ -1,4 +1,4 @@
-"""Subjects: the texts that are judged, and their keys."""
+"""Subjects: texts to be judged, and their keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VERSION: Final = "~"
 
 
 class Kind(StrEnum):
-    """What a text belongs to."""
+    """Kind of the owner of a text."""
 
     POINT = "POINT"
     COMMENT = "COMMENT"
@@ -35,12 +35,12 @@ class Task:
     """A text that waits for its verdict.
 
     Attributes:
-        key: of the subject, without the version of its text.
-        kind: what it belongs to.
-        text: in plain words.
-        text_hash: 16 bytes; which text of the subject this is.
-        region_ids: from the nearest to the country.
-        is_check: whether it is only checked, so that nobody shall review it.
+        key: key of the subject, without the version of its text.
+        kind: kind of the subject.
+        text: plain text.
+        text_hash: 16 bytes that identify this text of the subject.
+        region_ids: regions from the nearest to the country.
+        is_check: whether the text is only checked, without a review by people.
     """
 
     key: str
@@ -52,7 +52,7 @@ class Task:
 
     @property
     def sent_key(self) -> str:
-        """The key as the verdict service gets it: with the text's hash where the text may change."""
+        """The key for the verdict service: includes the text's hash if the text may change."""
         return f"{self.key}{_VERSION}{self.text_hash.hex()}" if self.kind is Kind.OFFER else self.key
 
 
@@ -73,19 +73,19 @@ def offer_key(seller_id: str, namespace: str, external_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SentKey:
-    """A key as it comes back from the verdict service: the subject's key, and the text's hash where one was sent."""
+    """A key that the verdict service returned: the subject's key, and the text's hash if one was sent."""
 
     key: str
     text_hash: bytes | None
 
     @property
     def is_editable(self) -> bool:
-        """Whether it names a subject whose text may change."""
+        """Whether the key names a subject whose text may change."""
         return self.key.startswith(_OFFER)
 
 
 def parse_sent_key(raw: str) -> SentKey:
-    """Return what a key names. A part behind `~` that is no hash belongs to the key."""
+    """Return the parts of a key. A part after `~` that is not a hash belongs to the key."""
     key, separator, version = raw.rpartition(_VERSION)
     if separator and raw.startswith(_OFFER):
         try:
@@ -103,7 +103,7 @@ def hash_text(text: str) -> bytes:
 
 
 def cache_key(kind: Kind, region_ids: tuple[int, ...], text: str) -> bytes:
-    """Return the key under which verdicts about an equal text are kept: case and white space do not count."""
+    """Return the key under which verdicts about equal texts are kept: case and white space do not count."""
     normalised = " ".join(text.casefold().split())
     regions = ",".join(map(str, region_ids))
     return hash_text(f"{kind}\0{regions}\0{normalised}")

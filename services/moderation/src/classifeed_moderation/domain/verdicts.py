@@ -1,4 +1,4 @@
-"""Verdicts: what the verdict service says of a text, out of its JSON."""
+"""Verdicts of the verdict service about a text, parsed from its JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXCERPT_LIMIT_CHARS: Final = 200
 _SPANS_LIMIT: Final = 20
 _REVIEWERS_LIMIT: Final = 20
 _NAME_LIMIT_CHARS: Final = 128
-# As many as ApplyVerdicts takes about a key.
+# The same limit as ApplyVerdicts has for a key.
 _VERDICTS_LIMIT: Final = 100
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 
@@ -23,12 +23,12 @@ Json: TypeAlias = Mapping[str, Any]
 
 
 class VerdictsInvalidError(ValueError):
-    """What came is no list of verdicts; the message says where."""
+    """The input is not a list of verdicts; the message names the place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a text in code points: first one, the one after the last."""
+    """A piece of a text in code points: the first one, and the one after the last."""
 
     start: int
     end: int
@@ -40,7 +40,7 @@ class Verdict:
     """One verdict about a text.
 
     Attributes:
-        reviewers: who of the verdict service has reviewed the text, as far as it says.
+        reviewers: people of the verdict service who have reviewed the text, as far as it names them.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Verdict:
 
     @property
     def is_from_people(self) -> bool:
-        """Whether people found it, as its source or its name says."""
+        """Whether people found it, according to its source or its name."""
         return self.source in _PEOPLE or self.name.startswith(_NAMES_OF_PEOPLE)
 
 
@@ -60,9 +60,9 @@ class VerdictList:
     """All verdicts of one response or callback about one key, judged together.
 
     Attributes:
-        verdicts: those that are applied, by name, each once.
+        verdicts: verdicts to apply, sorted by name and unique.
         has_end: whether the end verdict was among them: nothing more will come.
-        ignored: how many were about something else than the text.
+        ignored: number of verdicts about something other than the text.
         is_ended_by_people: whether people reported that nothing more will come.
     """
 
@@ -78,7 +78,7 @@ class VerdictList:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no verdict at all: people have the text."""
+        """Whether there is no verdict at all: people have the text."""
         return not self.verdicts and not self.has_end
 
 
@@ -91,10 +91,10 @@ class _Collected:
 
 
 def parse_verdicts(found: object) -> VerdictList:
-    """Return the verdicts of a response, whatever keys they have.
+    """Return the verdicts of a response, regardless of their keys.
 
     Raises:
-        VerdictsInvalidError: it is no list of verdicts.
+        VerdictsInvalidError: it is not a list of verdicts.
     """
     collected = _Collected()
     for item in _items(found):
@@ -103,10 +103,10 @@ def parse_verdicts(found: object) -> VerdictList:
 
 
 def parse_callback(found: object) -> dict[str, VerdictList]:
-    """Return the verdicts of a callback by key, in the order in which the keys come first.
+    """Return the verdicts of a callback by key, in the order of the first verdict of each key.
 
     Raises:
-        VerdictsInvalidError: it is no list of verdicts, it is empty, a verdict has no key, or a key has too many.
+        VerdictsInvalidError: it is not a list of verdicts, it is empty, a verdict has no key, or a key has too many.
     """
     by_key: dict[str, _Collected] = {}
     items = _items(found)
@@ -158,7 +158,7 @@ def _verdict_list(collected: _Collected) -> VerdictList:
 
 
 def _can_be_stored(found: str) -> bool:
-    """Return whether PostgreSQL takes a text: JSON may also hold NUL, and halves of characters."""
+    """Return whether PostgreSQL can store a text: JSON may also contain NUL and lone surrogates."""
     return "\0" not in found and not _HALVES.search(found)
 
 
@@ -167,7 +167,7 @@ def _text(found: object) -> str:
 
 
 def _spans(found: object) -> tuple[Span, ...]:
-    """Return the spans that can be read; they explain a verdict, and none is refused for them."""
+    """Return the readable spans; spans only explain a verdict, so a bad span is skipped."""
     if not isinstance(found, list):
         return ()
     spans = []
@@ -185,7 +185,7 @@ def _reviewers(found: object) -> tuple[str, ...]:
 
 
 def to_json(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """Return verdicts as they are stored."""
+    """Return verdicts in their stored form."""
     return [
         {
             "name": verdict.name,

@@ -1,1 +1,1 @@
-"""Entry points of HTTP: callbacks of the verdict service."""
+"""HTTP entry points: callbacks of the verdict service, and the pages of appeals."""

@@ -1,4 +1,4 @@
-"""The callback of the verdict service: verdicts that come later, or without a request."""
+"""The callback of the verdict service: verdicts that arrive later, or without a request."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ class Callback(BaseModel):
 
 
 class Stored(BaseModel):
-    """What the sender gets once the verdicts are stored."""
+    """Response to the sender once the verdicts are stored."""
 
     keys: int
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackServices:
-    """What the callback works with."""
+    """Services that the callback uses."""
 
     recorder: VerdictRecorder
 
 
 async def apply_moderation_verdicts(services: CallbackServices, request: ApiRequest) -> Stored:
-    """Store the verdicts of a callback; those about unknown keys are taken too, so that nobody sends them again.
+    """Store the verdicts of a callback; verdicts about unknown keys succeed too, so that they are not sent again.
 
     Raises:
         InvalidArgument: VERDICTS_INVALID.
@@ -102,11 +102,11 @@ def callback_routes(
 
     Args:
         recorder: stores the verdicts.
-        audience: whom tokens must be for.
-        keys: verify tokens.
-        policy: who may apply verdicts.
-        callbacks_s: callbacks a second of one caller, at most.
-        takes_anonymous: whether callers without a token may send one callback a second, all together, with a few keys.
+        audience: required audience of tokens.
+        keys: keys that verify tokens.
+        policy: policy that says who may apply verdicts.
+        callbacks_s: maximum callbacks per second and caller.
+        takes_anonymous: whether all callers without a token together may send one callback per second with a few keys.
     """
     callers = CallerCheck(
         keys=keys,

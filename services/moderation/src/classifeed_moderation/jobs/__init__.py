@@ -1,1 +1,1 @@
-"""Entry points of jobs."""
+"""Background jobs of the job engine."""

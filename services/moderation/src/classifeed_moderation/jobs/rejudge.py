@@ -1,4 +1,4 @@
-"""The job `moderation.rejudge`: judges stored verdicts by the rules in force, slice by slice."""
+"""The job `moderation.rejudge`: judges stored verdicts by the current rules, slice by slice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TASK: Final = "moderation.rejudge"
 
 
 class RejudgeArgs(BaseModel):
-    """Which rejudgement, of which texts."""
+    """Rejudgement and its texts."""
 
     request_id: str
     kind: Kind | None = None
@@ -28,7 +28,7 @@ class RejudgeArgs(BaseModel):
 
 
 async def enqueue_rejudge(store: JobStore, tx: Tx, args: RejudgeArgs) -> None:
-    """Enqueue the job; one runs after another."""
+    """Enqueue the job; jobs run one at a time."""
     await store.enqueue(tx, QUEUE, TASK, args, lock_key=TASK, max_attempts=None)
 
 

@@ -1,4 +1,4 @@
-"""The job `moderation.republish`: has all points published once more, slice by slice."""
+"""The job `moderation.republish`: resets the publish marks of all points, slice by slice."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _log = structlog.get_logger(__name__)
 
 
 class RepublishArgs(BaseModel):
-    """Why."""
+    """Reason of the republication."""
 
     reason: str
 
 
 async def enqueue_republish(store: JobStore, tx: Tx, loss: Loss) -> None:
-    """Enqueue the job; one runs after another. Tried for ever: the search is behind until it is done."""
+    """Enqueue the job; jobs run one at a time. It is retried without limit: until then the search is out of date."""
     await store.enqueue(tx, QUEUE, TASK, RepublishArgs(reason=loss), lock_key=TASK, max_attempts=None)
     REPUBLICATIONS.labels(loss.name.lower()).inc()
     _log.warning("moderation.republication.begun", reason=str(loss))
@@ -38,7 +38,7 @@ def register_republish(registry: Registry) -> None:
     """Add the task to a registry."""
 
     async def reset(tx: Tx, _args: RepublishArgs, cursor: str | None, _ctx: JobContext) -> Slice:
-        """Set marks back, in the order of the ids."""
+        """Reset marks in the order of the ids."""
         points = await publishing.reset_slice(tx, UUID(cursor) if cursor else _FIRST, _SLICE_POINTS)
         return Slice(next=str(points[-1]) if len(points) == _SLICE_POINTS else None, processed=len(points))
 

@@ -1,1 +1,1 @@
-"""Entry points over gRPC: they translate and call."""
+"""gRPC entry points: they translate messages and call the app."""

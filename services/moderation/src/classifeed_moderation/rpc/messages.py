@@ -1,4 +1,4 @@
-"""Messages of texts and decisions, out of rows."""
+"""Conversion of rows to messages of texts and decisions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from classifeed_moderation.store.subjects import StoredSubject
 
 
 def subject_message(subject: StoredSubject, decision: Decision | None = None) -> Subject:
-    """Return a text as a message, with the decision about it where there is one."""
+    """Return a text as a message, with its decision if there is one."""
     message = Subject(
         key=subject.key,
         kind=f"SUBJECT_KIND_{subject.kind}",
@@ -30,7 +30,7 @@ def subject_message(subject: StoredSubject, decision: Decision | None = None) ->
 
 
 def moderation_message(subject: StoredSubject) -> Moderation:
-    """Return the state of a text's moderation."""
+    """Return the moderation state of a text as a message."""
     message = Moderation(status=f"MODERATION_STATUS_{subject.status}", verdicts=verdict_messages(subject.verdicts))
     message.start_time.FromDatetime(subject.started)
     if subject.next_retry is not None:
@@ -67,10 +67,11 @@ def decision_message(row: Any) -> Decision:
 
 
 def read_verdicts(messages: Sequence[VerdictMessage], *, has_end: bool) -> VerdictList:
-    """Return verdicts out of messages, by name, each once.
+    """Return verdicts of messages, sorted by name and unique.
 
     Args:
-        has_end: whether these are all, without an end verdict among them as well.
+        messages: verdicts as messages.
+        has_end: whether the messages are complete even without an end verdict.
     """
     found = {
         message.name: Verdict(

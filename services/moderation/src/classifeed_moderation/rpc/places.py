@@ -1,4 +1,4 @@
-"""Page tokens of lists in the order of a time: the time and the key of the last item of a page."""
+"""Page tokens of lists in the order of a time: the time and the key of a page's last item."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def write_place(time: datetime, key: str) -> str:
 
 
 def read_place(token: str, *, begin: str = "") -> tuple[datetime | str, str]:
-    """Return time and key that a token stands for; for no token what is before all times, and `begin`.
+    """Return time and key of a token; without a token, a time before all others and `begin`.
 
     Raises:
         InvalidArgument: PAGE_TOKEN_INVALID.

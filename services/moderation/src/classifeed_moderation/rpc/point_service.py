@@ -52,10 +52,14 @@ _FIRST_ID: Final = UUID(int=0)
 
 
 class PointService(PointServiceServicer):
-    """Stores and serves points; only approved ones, unless a moderator requests them.
+    """Stores and serves points; only approved ones, unless the caller asks for points of any status.
 
     Args:
-        points_shown_after_s: age from which points without a verdict are shown; None: never.
+        database: database of the points.
+        texts: stores the texts.
+        clock: clock for the age of texts.
+        current_rules: returns the current rules.
+        points_shown_after_s: age in seconds from which points without a verdict are shown; None: never.
         comments_shown_after_s: the same for comments.
     """
 
@@ -81,7 +85,7 @@ class PointService(PointServiceServicer):
 
         Raises:
             AlreadyExists: another point has this id.
-            InvalidArgument: a field cannot be stored as it is.
+            InvalidArgument: a field is invalid.
         """
         point_id = UUID(request.point_id)
         await create_point(
@@ -102,15 +106,15 @@ class PointService(PointServiceServicer):
         """Return a point with its first comments.
 
         Raises:
-            NotFound: there is no such point, or not for this caller.
+            NotFound: there is no such point, or this caller may not see it.
         """
         return await self._read(_point_id(request.name), any_status=request.any_status, with_comments=True)
 
     async def ListPoints(self, request: ListPointsRequest, context: Context) -> ListPointsResponse:
-        """Return a page of points of an area.
+        """Return a page of points in an area.
 
         Raises:
-            InvalidArgument: the page token is none of ours, or the area is none.
+            InvalidArgument: this service did not issue the page token, or the area is invalid.
         """
         limit = request.page_size or _DEFAULT_PAGE_POINTS
         area = Area(
@@ -141,7 +145,7 @@ class PointService(PointServiceServicer):
 
         Raises:
             NotFound: there is no such point.
-            Aborted: the point changed again and again meanwhile.
+            Aborted: the point changed concurrently at each attempt.
         """
         point_id = _point_id(request.parent)
         author = _author(request.author)
@@ -164,7 +168,7 @@ class PointService(PointServiceServicer):
 
         Raises:
             NotFound: there is no such point, or it is not approved.
-            Aborted: the point changed again and again meanwhile.
+            Aborted: the point changed concurrently at each attempt.
         """
         point_id = _point_id(request.name)
         await self._read(point_id, any_status=False, with_comments=False)

@@ -1,1 +1,1 @@
-"""The rules that come with the service, and the schema of every rules file."""
+"""The default rules file, and the schema of every rules file."""

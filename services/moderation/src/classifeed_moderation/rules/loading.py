@@ -1,4 +1,4 @@
-"""Rules out of a file, exchanged while the service runs."""
+"""Load the rules from a file, and reload them while the service runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ NAME: Final = "rules"
 
 
 def rules_snapshot(file: Path | None) -> Snapshot[RuleSet]:
-    """Return the rules of a file, or those that come with the service; `open` comes first.
+    """Return the rules of a file, or the default rules; call `open` first.
 
-    A file that breaks the schema, or a rule of `RuleSet.of`, leaves the version before in force.
+    A file that breaks the schema or a check of `RuleSet.of` is rejected, and the previous version stays active.
     """
     source = FileSource(file) if file is not None else PackagedSource(__package__, "rules.yaml")
     schema = yaml.safe_load(files(__package__).joinpath("rules.schema.yaml").read_bytes())

@@ -1,7 +1,7 @@
 -- Appeals against decisions.
 
 -- name: find_author
--- Who may appeal about a text: the seller of the offer, the author of the point or comment.
+-- The person who may appeal for a text: the seller of the offer, or the author of the point or comment.
 SELECT coalesce(s.seller_id, p.author_id, c.author_id)
 FROM subjects s
 LEFT JOIN points p ON p.point_id = CASE WHEN s.kind = 'POINT' THEN s.subject_key::uuid END
@@ -10,7 +10,7 @@ LEFT JOIN comments c ON c.point_id = CASE WHEN s.kind = 'COMMENT' THEN split_par
 WHERE s.subject_key = %(subject_key)s
 
 -- name: add_appeal
--- An open appeal that an earlier version took from a stranger becomes that of the author.
+-- An open appeal that an earlier version accepted from another person is replaced by the author's.
 INSERT INTO appeals (subject_key, decision_id, author_id, reason)
 VALUES (%(subject_key)s, %(decision_id)s, %(author_id)s, %(reason)s)
 ON CONFLICT (decision_id) DO UPDATE
@@ -43,7 +43,7 @@ WHERE appeal_id = %(appeal_id)s
 FOR NO KEY UPDATE
 
 -- name: list_open
--- Those whose decision still holds: a text that was changed or judged again since has none to appeal against.
+-- Appeals whose decision still holds: a text that was changed or judged again since has no decision to appeal against.
 SELECT a.appeal_id, a.subject_key, a.decision_id, a.author_id, a.reason, a.response, a.ended_at, s.kind,
        true AS is_decidable, NULL::bigint AS outcome_id
 FROM appeals a
@@ -53,13 +53,13 @@ ORDER BY a.appeal_id
 LIMIT %(limit)s
 
 -- name: find_outcome
--- What reviewers have decided in the place of a decision.
+-- Decisions of reviewers that replaced a decision.
 SELECT decision_id, status, rule, reviewer
 FROM decisions
 WHERE subject_key = %(subject_key)s AND supersedes_id = %(decision_id)s AND reviewer <> ''
 
 -- name: list_deciders
--- The people who have decided about this text before, here and at the verdict service, in the spellings of then.
+-- People who have decided about this text before, here and at the verdict service, as their names were spelled then.
 SELECT reviewer FROM decisions
 WHERE subject_key = %(subject_key)s AND text_hash = %(text_hash)s AND reviewer <> ''
 UNION

@@ -1,8 +1,8 @@
--- What was kept long enough. Texts and kept verdicts that somebody holds are left for the next time: they are about to
--- change, and waiting for them, with others locked, could go in a circle.
+-- Clean-up of expired rows. Locked texts and kept verdicts are skipped until the next time: they are about to change,
+-- and waiting for them while holding other locks could deadlock.
 
 -- name: delete_decisions
--- Decisions that newer ones have superseded, and those that were never applied.
+-- Decisions that newer ones have superseded, and decisions that were never applied.
 DELETE FROM decisions
 WHERE decision_id IN (
     SELECT d.decision_id
@@ -19,7 +19,7 @@ WITH old AS (
 DELETE FROM verdict_cache v USING old WHERE v.cache_key = old.cache_key
 
 -- name: delete_offer_texts
--- Texts of offers whose decision is old: one that comes again is judged again.
+-- Texts of offers with an old decision: such a text is judged again when it arrives again.
 WITH old AS (
     SELECT s.subject_key
     FROM decisions d
@@ -31,7 +31,7 @@ WITH old AS (
 DELETE FROM subjects s USING old WHERE s.subject_key = old.subject_key
 
 -- name: delete_points
--- Points that were removed, with comments, votes, and the texts of all.
+-- Removed points with their comments, votes and texts.
 WITH old AS (
     SELECT point_id FROM points WHERE removed_at < %(before)s AND version <= published_version LIMIT %(limit)s
 ), texts AS (

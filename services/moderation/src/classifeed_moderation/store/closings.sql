@@ -1,8 +1,8 @@
--- Keys whose reviews the verdict service shall close: their texts were changed, removed or decided. Statements that change
--- texts add them (`leave`, `put_offer_texts`, `record`).
+-- Keys whose reviews the verdict service must close: their texts were changed, removed or decided. Statements that
+-- change texts add them (`leave`, `put_offer_texts`, `record`).
 
 -- name: stop_texts
--- Texts of a removed point that wait: they are due in the year 9999, so never.
+-- Waiting texts of a removed point: due in the year 9999, which means never.
 WITH waiting AS (
     SELECT subject_key, cache_key
     FROM subjects
@@ -23,7 +23,7 @@ ON CONFLICT (sent_key) DO UPDATE
 SET cache_key = excluded.cache_key, noted_at = clock_timestamp(), due_at = clock_timestamp()
 
 -- name: remove_offer_texts
--- Texts of removed offers that wait: nothing refers to them any more. A text that was sent after the removal stays.
+-- Waiting texts of removed offers: nothing refers to them any more. A text that was sent after the removal stays.
 WITH waiting AS (
     SELECT w.subject_key, w.text_hash, w.cache_key
     FROM unnest(%(subject_keys)s::text[], %(content_versions)s::bigint[]) AS r (subject_key, content_version)
@@ -43,8 +43,8 @@ ON CONFLICT (sent_key) DO UPDATE
 SET cache_key = excluded.cache_key, noted_at = clock_timestamp(), due_at = clock_timestamp()
 
 -- name: claim_closings
--- Keys that are due, oldest first; other processes leave them alone for a while. A key waits, and grows no older, while an
--- equal text needs the reviews.
+-- Due keys, oldest first; other processes skip them for a while. While an equal text needs the reviews, a key waits and
+-- its age stays zero.
 UPDATE closings c
 SET due_at = clock_timestamp() + %(retry_s)s * interval '1 second',
     noted_at = CASE WHEN due.is_shared THEN clock_timestamp() ELSE c.noted_at END
@@ -60,7 +60,7 @@ WHERE c.sent_key = due.sent_key
 RETURNING c.sent_key, c.noted_at, due.is_shared
 
 -- name: put_off_closings
--- Keys that were closed are closed again once they are twice as old. Rows that another transaction holds stay due.
+-- A closed key is closed again once it is twice as old. Rows that another transaction has locked stay due.
 WITH closed AS (
     SELECT c.sent_key
     FROM closings c

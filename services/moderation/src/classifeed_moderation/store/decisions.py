@@ -19,7 +19,7 @@ SQL: Final = load_queries(__package__, "decisions.sql")
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A decision as it is stored: its number, when it was made and when stored, by whom, and by which rules."""
+    """A stored decision with its number, times, maker and rules."""
 
     decision: Decision
     decision_id: int
@@ -41,7 +41,7 @@ async def record(
     reviewer: str = "",
     request_ids: Mapping[str, str] | None = None,
 ) -> list[Recorded]:
-    """Record decisions about locked texts, one for each, and change what they are about, in one statement."""
+    """Record decisions about locked texts, one for each, and change texts and points accordingly, in one statement."""
     ids = request_ids or {}
     rows = [
         _row(decision, rule_set=rule_set, maker=maker, reviewer=reviewer)
@@ -67,7 +67,7 @@ async def record(
 
 
 async def find_repeated(tx: Tx, decisions: Sequence[Decision]) -> dict[str, float]:
-    """Return those of decisions that are not applied which are recorded already: the seconds since then, by key."""
+    """Return the decisions that are not applied and were recorded before: the seconds since then, by key."""
     parameters = {
         "subject_keys": [decision.subject.key for decision in decisions],
         "text_hashes": [decision.subject.text_hash for decision in decisions],
@@ -79,23 +79,25 @@ async def find_repeated(tx: Tx, decisions: Sequence[Decision]) -> dict[str, floa
 
 
 async def find_times(tx: Tx, decision_ids: Collection[int]) -> dict[int, datetime]:
-    """Return when decisions were recorded, by their numbers."""
+    """Return the times when decisions were recorded, by number."""
     parameters = {"decision_ids": list(decision_ids)}
     return dict(await (await tx.execute(SQL["find_times"], parameters)).fetchall())
 
 
 async def find_lost(tx: Tx, decision_ids: Collection[int], *, kept_days: int) -> dict[int, int]:
-    """Return the numbers that no decision has, each with the newest decision below it; 0: there is none.
+    """Return the numbers without a decision, each with the newest decision number below it; 0: there is none.
 
     Args:
-        kept_days: how long decisions are kept; older numbers are not looked up.
+        tx: transaction of the read.
+        decision_ids: numbers of decisions.
+        kept_days: days that decisions are kept; older numbers are not looked up.
     """
     parameters = {"decision_ids": list(decision_ids), "kept_days": kept_days}
     return dict(await (await tx.execute(SQL["find_lost"], parameters)).fetchall())
 
 
 async def keep_verdicts(tx: Tx, verdicts: Mapping[bytes, VerdictList]) -> None:
-    """Keep whole verdicts for equal texts."""
+    """Keep complete verdicts for equal texts."""
     keys = sorted(verdicts)
     parameters = {
         "cache_keys": keys,
@@ -106,7 +108,7 @@ async def keep_verdicts(tx: Tx, verdicts: Mapping[bytes, VerdictList]) -> None:
 
 
 async def find_kept(tx: Tx, cache_keys: Collection[bytes], *, age_s: float) -> dict[bytes, VerdictList]:
-    """Return verdicts that are kept for these texts and not older than `age_s`."""
+    """Return kept verdicts for these texts that are at most `age_s` seconds old."""
     parameters = {"cache_keys": list(cache_keys), "age_s": age_s}
     rows = await (await tx.execute(SQL["find_kept"], parameters)).fetchall()
     return {
@@ -116,7 +118,7 @@ async def find_kept(tx: Tx, cache_keys: Collection[bytes], *, age_s: float) -> d
 
 
 async def list_decisions(tx: Tx, *, after: int, limit: int, key: str | None = None) -> list[Any]:
-    """Return decisions behind a number, in their order, as rows by name; those about one text where `key` is given."""
+    """Return decisions after a number in order, as rows by name; only those about one text if `key` is given."""
     return await fetch_named(tx, SQL["list_decisions"], {"after": after, "limit": limit, "subject_key": key})
 
 

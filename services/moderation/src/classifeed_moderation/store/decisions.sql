@@ -1,12 +1,11 @@
--- What was decided about texts.
+-- Decisions about texts.
 
 -- name: lock_points
 SELECT point_id, tags, author_role FROM points WHERE point_id = ANY (%(point_ids)s) ORDER BY point_id FOR NO KEY UPDATE
 
 -- name: record
--- Decisions with all that they change, in one statement: status and verdicts of the text, tags and version of its point,
--- and the reviews that people need not give any more.
--- Those that are not applied are recorded alone.
+-- Decisions and their effects, in one statement: status and verdicts of the text, tags and version of its point, and
+-- reviews that are no longer needed. A decision that is not applied is only recorded.
 WITH made AS (
     SELECT * FROM jsonb_to_recordset(%(decisions)s::jsonb) AS d (
         subject_key text, kind text, content_version bigint, text_hash text, region_ids integer[], status text,
@@ -50,7 +49,8 @@ SELECT subject_key, decision_id, recorded_at FROM recorded
 SELECT decision_id, recorded_at FROM decisions WHERE decision_id = ANY (%(decision_ids)s)
 
 -- name: find_lost
--- Numbers that no decision has, with the newest below each. Older ones than decisions are kept for may have been deleted.
+-- Numbers without a decision, with the newest number below each. Numbers beyond the retention are skipped: their
+-- decisions may have been deleted.
 SELECT n.decision_id,
        coalesce((SELECT max(d.decision_id) FROM decisions d WHERE d.decision_id < n.decision_id), 0) AS kept_decision_id
 FROM unnest(%(decision_ids)s::bigint[]) AS n (decision_id)

@@ -1,4 +1,4 @@
--- Figures of the event log.
+-- Statistics of the event log.
 
 -- name: count_decisions
 -- Applied decisions by interval, kind and status: all of them, by tag, by region, by verdict.

@@ -30,24 +30,26 @@ class NewOfferText:
 
     @cached_property
     def text(self) -> str:
-        """The text as it is judged: title, line end, description."""
+        """The text to judge: title, line end, description."""
         return f"{self.title}\n{self.description}" if self.title else self.description
 
     @cached_property
     def cache_key(self) -> bytes:
-        """The key that equal texts have as well."""
+        """The key that equal texts share."""
         return cache_key(Kind.OFFER, self.region_ids, self.text)
 
     @property
     def task(self) -> Task:
-        """The text as it is sent to the verdict service."""
+        """The text for the verdict service."""
         return Task(self.key, Kind.OFFER, self.text, self.text_hash, self.region_ids)
 
 
 async def put_offer_texts(tx: Tx, texts: Sequence[NewOfferText], due_in_s: Sequence[float]) -> set[str]:
-    """Store texts that are new, each of another offer; return their keys.
+    """Store new texts, each of another offer; return their keys.
 
     Args:
+        tx: transaction of the texts.
+        texts: texts of offers.
         due_in_s: for each text, the seconds after which it is requested if it still waits.
     """
     parameters = {
@@ -67,7 +69,7 @@ async def put_offer_texts(tx: Tx, texts: Sequence[NewOfferText], due_in_s: Seque
 
 
 async def find_decided(tx: Tx, texts: Sequence[NewOfferText]) -> list[Any]:
-    """Return those of the texts that are decided, as rows by name."""
+    """Return the decided texts of `texts`, as rows by name."""
     parameters = {
         "subject_keys": [text.key for text in texts],
         "text_hashes": [text.text_hash for text in texts],

@@ -17,7 +17,7 @@ SQL: Final = load_queries(__package__, "points.sql")
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A rectangle; its west may lie east of its east, across the antimeridian."""
+    """A rectangle; if its west is greater than its east, it crosses the antimeridian."""
 
     south: float
     west: float
@@ -45,7 +45,7 @@ async def add_point(
     longitude: float,
     is_approved: bool,
 ) -> bool:
-    """Store a new point; return False where its id is taken."""
+    """Store a new point; return False if its id is taken."""
     parameters = {
         "point_id": point_id,
         "author_id": author.author_id,
@@ -59,13 +59,13 @@ async def add_point(
 
 
 async def read_point(tx: Tx, point_id: UUID) -> Point | None:
-    """Return a point, removed ones too, or None."""
+    """Return a point, even if it is removed, or None."""
     rows = await fetch_named(tx, SQL["read_point"], {"point_id": point_id})
     return _point(rows[0]) if rows else None
 
 
 async def write_point(tx: Tx, point: Point) -> bool:
-    """Write what may change of a point; return False where somebody has changed it since it was read."""
+    """Write the changeable fields of a point; return False if it has changed since it was read."""
     parameters = {
         "point_id": point.point_id,
         "tags": list(point.tags),
@@ -88,10 +88,16 @@ async def list_area(
     after: tuple[datetime | str, UUID],
     limit: int,
 ) -> list[Point]:
-    """Return points of an area, oldest first, behind a place.
+    """Return points of an area after a place, oldest first.
 
     Args:
-        shown_after_s: age from which points without a verdict are shown; None: never.
+        tx: transaction of the read.
+        area: area of the points.
+        tags: tags of which a point must have one; empty: any point.
+        any_status: whether points of any status are returned.
+        shown_after_s: age in seconds from which points without a verdict are returned; None: never.
+        after: time and id of the last point of the page before.
+        limit: maximum number of points.
     """
     parameters = {
         "south": area.south,
@@ -109,14 +115,14 @@ async def list_area(
 
 
 async def find_vote(tx: Tx, point_id: UUID, author_id: str) -> bool | None:
-    """Return an author's vote about a point, or None."""
+    """Return an author's vote on a point, or None."""
     parameters = {"point_id": point_id, "author_id": author_id}
     row = await (await tx.execute(SQL["find_vote"], parameters)).fetchone()
     return row[0] if row else None
 
 
 async def put_vote(tx: Tx, point_id: UUID, author_id: str, *, is_for: bool) -> None:
-    """Store an author's vote about a point."""
+    """Store an author's vote on a point."""
     await tx.execute(SQL["put_vote"], {"point_id": point_id, "author_id": author_id, "is_for": is_for})
 
 
@@ -174,6 +180,6 @@ def _point(row: Any) -> Point:
 
 
 async def count_without_texts(tx: Tx, limit: int) -> tuple[int, str]:
-    """Return how many points and comments have lost their texts, and one of these points; counts up to `limit` each."""
+    """Return how many points and comments have no text, and one of these points; counts up to `limit` of each."""
     row = await (await tx.execute(SQL["count_without_texts"], {"limit": limit})).fetchone()
     return (int(row[0]), row[1] or "") if row else (0, "")

@@ -1,7 +1,7 @@
--- Points, their comments, and votes about them. Whoever changes a point compares its version.
+-- Points, their comments and votes. A change of a point compares its version (optimistic locking).
 
 -- name: add_point
--- Nothing of it is published before its text is approved: one that waits is not due yet.
+-- A point is published only once its text is approved: a waiting point is not due.
 INSERT INTO points (point_id, author_id, author_role, tags, latitude, longitude, version, published_version)
 SELECT %(point_id)s, %(author_id)s, %(author_role)s, %(tags)s::text[], %(latitude)s, %(longitude)s, v.version,
        CASE WHEN %(is_approved)s THEN 0 ELSE v.version END
@@ -15,7 +15,7 @@ FROM points
 WHERE point_id = %(point_id)s
 
 -- name: write_point
--- All that may change of a point, if nobody has changed it since it was read.
+-- The changeable fields of a point, if the point has not changed since it was read.
 UPDATE points
 SET tags = %(tags)s::text[], votes_for = %(votes_for)s, votes_against = %(votes_against)s, comments = %(comments)s,
     removed_at = %(removed_at)s, updated_at = clock_timestamp(),
@@ -65,7 +65,7 @@ ORDER BY c.idx
 LIMIT %(limit)s
 
 -- name: count_without_texts
--- Points and comments whose texts are not here, counted up to a limit, and one of the points.
+-- Points and comments without texts, counted up to a limit, and one of the points.
 SELECT count(*), min(point_id::text)
 FROM (
     (SELECT p.point_id

@@ -1,4 +1,4 @@
-"""The publish mark of points: statements for the pusher, and for publishing them once more."""
+"""The publish mark of points: statements for the pusher and for republications."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SELECT_DUE: Final = SQL["select_due"]
 ADVANCE: Final = SQL["advance"]
 
 
-# Stands for a key that is no point's, as no point has it.
+# Replaces a key that is not a point id: no point has this id.
 _NO_POINT: Final = UUID(int=0)
 
 
 class Overtaken(NamedTuple):
-    """A point of which the receiver has a version above the newest here."""
+    """A point whose version at the receiver is above the newest version here."""
 
     point_id: UUID
     version: int
@@ -28,7 +28,7 @@ class Overtaken(NamedTuple):
 
 
 async def raise_versions(tx: Tx, overtaken: Sequence[Overtaken]) -> int:
-    """Give points versions above what the receiver has, unless they changed meanwhile; return how many got one."""
+    """Raise the versions of points above the receiver's, unless they changed meanwhile; return the number raised."""
     parameters = {
         "point_ids": [point.point_id for point in overtaken],
         "versions": [point.version for point in overtaken],
@@ -38,13 +38,13 @@ async def raise_versions(tx: Tx, overtaken: Sequence[Overtaken]) -> int:
 
 
 async def reset_slice(tx: Tx, after: UUID, limit: int) -> list[UUID]:
-    """Have points published once more, in the order of their ids; return those of this slice."""
+    """Reset the marks of the next points in the order of their ids; return the ids of this slice."""
     rows = await (await tx.execute(SQL["reset_slice"], {"after": after, "limit": limit})).fetchall()
     return sorted(point_id for (point_id,) in rows)
 
 
 async def find_unequal(tx: Tx, listed: Sequence[StoredDocument]) -> Differences:
-    """Return which documents of the registry do not equal their points."""
+    """Return the documents of the registry that differ from their points."""
     parameters = {
         "point_ids": [_point_id(each.pk) for each in listed],
         "versions": [each.version for each in listed],
@@ -60,7 +60,7 @@ async def find_unequal(tx: Tx, listed: Sequence[StoredDocument]) -> Differences:
 
 
 async def publish_again(tx: Tx, unequal: Sequence[Unequal]) -> int:
-    """Make points due that differ from their documents, unless they changed meanwhile; return how many."""
+    """Make points due that differ from their documents, unless they changed meanwhile; return their number."""
     parameters = {
         "point_ids": [row.row_id for row in unequal],
         "versions": [row.version for row in unequal],

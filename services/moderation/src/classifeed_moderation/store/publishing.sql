@@ -1,7 +1,7 @@
 -- The publish mark of points.
 
 -- name: select_due
--- By version: first changed, first published.
+-- By version: changes are published in their order.
 SELECT p.point_id, p.version, p.author_role, p.tags, p.latitude, p.longitude, p.votes_for, p.votes_against,
        s.text AS description, s.status, p.removed_at IS NOT NULL AS is_removed, p.created_at, p.updated_at,
        clock_timestamp() AS composed_at
@@ -12,8 +12,8 @@ ORDER BY p.version
 LIMIT %(limit)s
 
 -- name: advance
--- A point that somebody holds now is about to get a higher version and to be pushed again: its mark need not move, and
--- without waiting for it there is no deadlock.
+-- A point that a transaction has locked is about to get a higher version and to be pushed again. Its mark need not
+-- move, and skipping it avoids a deadlock.
 WITH free AS (
     SELECT point_id
     FROM points
@@ -27,8 +27,8 @@ JOIN free USING (point_id)
 WHERE p.point_id = n.point_id AND p.published_version < n.version
 
 -- name: raise_versions
--- Above what the receiver has: this table went back, and what it holds is the truth. One that changed meanwhile has a
--- newer version already.
+-- Raises versions above the receiver's: this table was restored, and its content is authoritative. A point that changed
+-- meanwhile already has a newer version.
 WITH free AS (
     SELECT point_id
     FROM points
@@ -42,7 +42,7 @@ JOIN free USING (point_id)
 WHERE p.point_id = n.point_id AND p.version = n.version
 
 -- name: reset_slice
--- Points that the search may show, or may have shown. Those without a verdict were never published.
+-- Points that the search may show, or may have shown. Points without a verdict were never published.
 WITH slice AS (
     SELECT p.point_id
     FROM points p
@@ -56,9 +56,9 @@ UPDATE points p SET published_version = 0 FROM slice WHERE p.point_id = slice.po
 RETURNING p.point_id
 
 -- name: find_unequal
--- Of documents that the registry has: those whose point, or its text, is not here, unless they are removed there; and those
--- of points that count as published, which have another version, or are shown and should not be, or the other way round.
--- A point is looked up for each document: LIMIT keeps the planner from reading the whole table.
+-- Documents of the registry that differ: documents without a point or its text here that are not removed there, and
+-- documents of published points with another version or visibility. Each point is looked up separately: LIMIT keeps the
+-- planner from reading the whole table.
 SELECT n.place::integer - 1 AS place, p.point_id AS row_id, p.version, n.version AS stored_version
 FROM unnest(%(point_ids)s::uuid[], %(versions)s::bigint[], %(removed)s::boolean[])
      WITH ORDINALITY AS n (point_id, version, is_removed, place)
@@ -74,8 +74,8 @@ WHERE CASE WHEN p.point_id IS NULL THEN NOT n.is_removed
 ORDER BY n.place
 
 -- name: publish_again
--- Points that differ from their documents, unless they changed meanwhile. What this table says is the truth, so a version
--- is not below the one that the receiver has.
+-- Points that differ from their documents, unless they changed meanwhile. This table is authoritative, so a version is
+-- not below the receiver's.
 WITH free AS (
     SELECT point_id
     FROM points

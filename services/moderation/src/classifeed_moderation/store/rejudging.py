@@ -15,7 +15,7 @@ SQL: Final = load_queries(__package__, "rejudging.sql")
 
 
 class JudgedText(NamedTuple):
-    """A text that is decided, as far as rules look at it."""
+    """A decided text, as far as the rules need it."""
 
     key: str
     kind: Kind
@@ -26,7 +26,7 @@ class JudgedText(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What happens to texts that are alike."""
+    """A change that the rules make, the same for several texts."""
 
     kind: Kind
     region_id: int
@@ -35,7 +35,7 @@ class Change(NamedTuple):
 
 
 async def add_rejudgement(tx: Tx, request_id: str, kind: Kind | None, *, is_dry_run: bool) -> bool:
-    """Store a rejudgement; return False where the request is known."""
+    """Store a rejudgement; return False if the request id is known."""
     parameters = {"request_id": request_id, "kind": kind, "is_dry_run": is_dry_run}
     return (await tx.execute(SQL["add_rejudgement"], parameters)).rowcount == 1
 
@@ -47,7 +47,7 @@ async def find_rejudgement(tx: Tx, request_id: str) -> Any:
 
 
 async def list_judged(tx: Tx, kind: Kind | None, *, after: str, limit: int) -> Sequence[JudgedText]:
-    """Return texts that a rule decided, behind a key; they are not locked."""
+    """Return texts after a key that a rule decided; they are not locked."""
     parameters = {"after": after, "kind": kind, "limit": limit}
     return [
         JudgedText(
@@ -63,7 +63,7 @@ async def list_judged(tx: Tx, kind: Kind | None, *, after: str, limit: int) -> S
 
 
 async def note_slice(tx: Tx, request_id: str, *, judged: int, changes: Mapping[Change, int], is_last: bool) -> None:
-    """Add a slice to a rejudgement."""
+    """Add the counts of a slice to a rejudgement."""
     row = await find_rejudgement(tx, request_id)
     counts = {Change(*item[:4]): item[4] for item in row.changes}
     for change, texts in changes.items():

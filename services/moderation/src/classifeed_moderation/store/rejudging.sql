@@ -1,4 +1,4 @@
--- Stored verdicts that are judged once more.
+-- Rejudgements of stored verdicts.
 
 -- name: add_rejudgement
 INSERT INTO rejudgements (request_id, kind, is_dry_run) VALUES (%(request_id)s, %(kind)s, %(is_dry_run)s)

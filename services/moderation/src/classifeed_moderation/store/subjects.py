@@ -21,7 +21,7 @@ _DECISIONS: Final = load_queries(__package__, "decisions.sql")
 
 @dataclass(frozen=True, slots=True)
 class NewSubject:
-    """A text of a point or comment that is stored for the first time."""
+    """A new text of a point or comment."""
 
     key: str
     kind: Kind
@@ -31,13 +31,13 @@ class NewSubject:
 
     @property
     def task(self) -> Task:
-        """The text as it is sent to the verdict service."""
+        """The text for the verdict service."""
         return Task(self.key, self.kind, self.text, hash_text(self.text), self.region_ids)
 
 
 @dataclass(frozen=True, slots=True)
 class DueText:
-    """A text that was claimed."""
+    """A claimed text."""
 
     task: Task
     cache_key: bytes
@@ -46,7 +46,7 @@ class DueText:
 
 @dataclass(frozen=True, slots=True)
 class StoredSubject:
-    """A text as a reader gets it."""
+    """A stored text for readers."""
 
     key: str
     kind: Kind
@@ -62,7 +62,7 @@ class StoredSubject:
 
 
 async def add_subjects(tx: Tx, subjects: Sequence[NewSubject], *, retry_s: float) -> set[str]:
-    """Store new texts; return the keys of those that were not there."""
+    """Store new texts; return the keys that did not exist."""
     parameters = {
         "subject_keys": [subject.key for subject in subjects],
         "kinds": [subject.kind for subject in subjects],
@@ -77,24 +77,24 @@ async def add_subjects(tx: Tx, subjects: Sequence[NewSubject], *, retry_s: float
 
 
 async def delete_subjects(tx: Tx, keys: Collection[str]) -> None:
-    """Remove texts that nothing refers to any more."""
+    """Delete texts that nothing refers to any more."""
     await tx.execute(SQL["delete_subjects"], {"subject_keys": list(keys)})
 
 
 async def claim_due(tx: Tx, kind: Kind, *, limit: int, retry_s: float) -> list[DueText]:
-    """Claim texts that are due, oldest first; other processes leave them alone for `retry_s`."""
+    """Claim due texts, oldest first; other processes skip them for `retry_s`."""
     parameters = {"kind": kind, "limit": limit, "retry_s": retry_s}
     return [_due(row) for row in await fetch_named(tx, SQL["claim_due"], parameters, prepare=False)]
 
 
 async def list_sellers(tx: Tx, *, after: str, limit: int) -> list[str]:
-    """Return the sellers behind `after`, in their order, of whose offers texts wait, due or not."""
+    """Return the next sellers after `after` whose offers have waiting texts, due or not."""
     rows = await (await tx.execute(SQL["list_sellers"], {"after": after, "limit": limit})).fetchall()
     return [seller_id for (seller_id,) in rows]
 
 
 async def claim_shares(tx: Tx, seller_ids: Sequence[str], *, share: int, retry_s: float) -> list[DueText]:
-    """Claim texts of offers that are due, oldest first, at most `share` of each of these sellers."""
+    """Claim due texts of offers, oldest first, at most `share` for each of these sellers."""
     parameters = {"seller_ids": list(seller_ids), "share": share, "retry_s": retry_s}
     return [_due(row) for row in await fetch_named(tx, SQL["claim_shares"], parameters, prepare=False)]
 
@@ -105,10 +105,13 @@ async def lock_keys(tx: Tx, keys: Collection[str]) -> None:
 
 
 async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float, further: Collection[str]) -> None:
-    """Leave texts to people for `pending_s`, as far as they still wait and still say the same; close other reviews.
+    """Leave texts to people for `pending_s` if they still wait with the same content; close the reviews of the others.
 
     Args:
-        further: keys of texts that the transaction locks later; locked here, all in the order of their keys.
+        tx: transaction of the texts.
+        tasks: texts that people are reviewing.
+        pending_s: seconds until the texts are requested again.
+        further: keys of texts that the transaction locks later; locked here, so that all are locked in key order.
     """
     keys = [task.key for task in tasks]
     await lock_keys(tx, [*keys, *further])
@@ -123,19 +126,19 @@ async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float, further: Col
 
 
 async def put_off(tx: Tx, delays_s: Mapping[str, float]) -> None:
-    """Have texts that wait requested again after so many seconds, by key; they are locked."""
+    """Delay the next request of waiting texts by seconds, given by key; the texts are locked."""
     parameters = {"subject_keys": list(delays_s), "delays_s": list(delays_s.values())}
     await tx.execute(SQL["put_off"], parameters)
 
 
 async def release_same(tx: Tx, cache_keys: Collection[bytes], decided: Collection[str]) -> int:
-    """Make texts due that are equal to some that were decided, as far as nobody holds them; return how many."""
+    """Make waiting texts due that equal decided ones, except locked texts; return their number."""
     parameters = {"cache_keys": list(cache_keys), "subject_keys": list(decided)}
     return (await tx.execute(SQL["release_same"], parameters)).rowcount
 
 
 async def recheck(tx: Tx, keys: Sequence[str]) -> None:
-    """Have texts judged once more by the verdict service itself."""
+    """Schedule texts for a new request to the verdict service."""
     await tx.execute(SQL["recheck"], {"subject_keys": list(keys)})
 
 
@@ -159,11 +162,15 @@ async def find_subject(tx: Tx, key: str) -> StoredSubject | None:
 async def list_pending(
     tx: Tx, kind: Kind, *, after: tuple[datetime | str, str], limit: int, region_id: int = 0, verdict: str = ""
 ) -> list[StoredSubject]:
-    """Return texts of a kind that wait, by the time at which they are requested again, behind a place.
+    """Return waiting texts of a kind after a place, in the order of their next request.
 
     Args:
-        region_id: only those of a region; 0: all.
-        verdict: only those with a verdict; empty: all.
+        tx: transaction of the read.
+        kind: kind of the texts.
+        after: time and key of the last text of the page before.
+        limit: maximum number of texts.
+        region_id: region of the texts; 0: all.
+        verdict: name of a verdict that the texts have; empty: all.
     """
     parameters = {
         "kind": kind,
@@ -177,7 +184,7 @@ async def list_pending(
 
 
 async def count_waiting(tx: Tx) -> dict[Kind, tuple[int, float]]:
-    """Return for each kind how many texts wait, and the age of the oldest in seconds."""
+    """Return the number of waiting texts of each kind, and the age of the oldest in seconds."""
     rows = await (await tx.execute(SQL["count_waiting"])).fetchall()
     return {Kind(kind): (count, age_s) for kind, count, age_s in rows}
 

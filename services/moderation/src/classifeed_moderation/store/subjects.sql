@@ -1,7 +1,7 @@
--- Texts that are judged: stored, claimed, left, decided.
+-- Texts to be judged: store, claim, leave to people, release.
 
 -- name: add_subjects
--- New texts. A key that is there keeps its row: the caller learns it from what is returned.
+-- New texts. An existing key keeps its row, and is missing from the result.
 INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, status, next_retry)
 SELECT n.subject_key, n.kind, n.text, n.text_hash, n.cache_key,
        ARRAY(SELECT jsonb_array_elements_text(n.region_ids)::integer), n.status,
@@ -16,8 +16,9 @@ RETURNING subject_key
 DELETE FROM subjects WHERE subject_key = ANY (%(subject_keys)s)
 
 -- name: claim_due
--- Texts that are due, oldest first, each for one process: whoever takes one moves its time, so that the others leave it.
--- statement_timestamp() does not change within a statement, so that the index ends where nothing more is due.
+-- Due texts, oldest first, each for one process: a claim moves the time of the text, so that other processes skip it.
+-- statement_timestamp() is constant within a statement, so that the index scan can end at the first text that is not
+-- due.
 WITH due AS (
     SELECT subject_key
     FROM subjects
@@ -32,7 +33,7 @@ WHERE s.subject_key = due.subject_key
 RETURNING s.subject_key, s.kind, s.text, s.text_hash, s.region_ids, s.cache_key, s.is_recheck
 
 -- name: list_sellers
--- The next sellers whose texts wait: the index is entered once for each, however many texts a seller has.
+-- The next sellers with waiting texts: one index lookup for each seller, regardless of the number of texts.
 WITH RECURSIVE sellers (seller_id, place) AS (
     (SELECT seller_id, 1
      FROM subjects
@@ -51,8 +52,9 @@ WITH RECURSIVE sellers (seller_id, place) AS (
 SELECT seller_id FROM sellers WHERE seller_id IS NOT NULL ORDER BY place
 
 -- name: claim_shares
--- Texts of offers that are due, oldest first, as many of each of these sellers. Compared as rows, so that the order comes
--- from the index by seller alone: that of all texts has it too, and there a seller's stand behind everybody's.
+-- Due texts of offers, oldest first, up to a share for each of these sellers. The row comparison makes the planner use
+-- the index by seller. The index by due time has the same order, but there the scan must pass the texts of all other
+-- sellers.
 WITH due AS (
     SELECT d.subject_key
     FROM unnest(%(seller_ids)s::text[]) AS s (seller_id)
@@ -73,7 +75,7 @@ WHERE s.subject_key = due.subject_key
 RETURNING s.subject_key, s.kind, s.text, s.text_hash, s.region_ids, s.cache_key, s.is_recheck
 
 -- name: leave
--- People have these texts: they are requested again if nothing has come by then. Reviews of those that were changed,
+-- People have these texts, which are requested again unless verdicts arrive before. Reviews of texts that were changed,
 -- removed or decided since their request are closed.
 WITH given AS (
     SELECT subject_key, text_hash, sent_key, cache_key
@@ -95,15 +97,15 @@ ON CONFLICT (sent_key) DO UPDATE
 SET cache_key = excluded.cache_key, noted_at = clock_timestamp(), due_at = clock_timestamp()
 
 -- name: put_off
--- Texts that wait, requested again after some seconds and not before.
+-- Waiting texts, requested again after a delay and not earlier.
 UPDATE subjects s
 SET next_retry = greatest(s.next_retry, clock_timestamp() + p.delay_s * interval '1 second')
 FROM unnest(%(subject_keys)s::text[], %(delays_s)s::float8[]) AS p (subject_key, delay_s)
 WHERE s.subject_key = p.subject_key AND s.status = 'PENDING'
 
 -- name: release_same
--- Equal texts that wait: their verdicts are known. One that somebody holds now is being decided, rewritten or left to
--- people, or keeps its own time; waiting for it, with others locked, could go in a circle.
+-- Waiting equal texts, whose verdicts are now known. A locked text is being decided, rewritten or left to people, or
+-- keeps its own time. Waiting for it while holding other locks could deadlock.
 WITH free AS (
     SELECT subject_key
     FROM subjects
@@ -126,7 +128,7 @@ ORDER BY subject_key
 FOR NO KEY UPDATE
 
 -- name: recheck
--- These texts are requested once more, at once; they wait from now on.
+-- Requests these texts again at once; from now on they wait.
 UPDATE subjects SET status = 'PENDING', started = clock_timestamp(), next_retry = clock_timestamp(), is_recheck = true
 WHERE subject_key = ANY (%(subject_keys)s)
 
@@ -148,15 +150,15 @@ ORDER BY s.next_retry, s.subject_key
 LIMIT %(limit)s
 
 -- name: count_waiting
--- How many texts of each kind wait, and for how long the oldest has; those of removed points do not.
+-- Number of waiting texts of each kind, and the age of the oldest; without texts of removed points.
 SELECT kind, count(*), extract(epoch from clock_timestamp() - min(started))::float8
 FROM subjects
 WHERE status = 'PENDING' AND next_retry < '9000-01-01'
 GROUP BY kind
 
 -- name: put_offer_texts
--- Texts of offers: new ones wait from now on, and are requested once they are due. An equal text keeps its decision, an
--- older one changes nothing. The reviews of texts that waited and were changed are closed.
+-- Texts of offers: a new text waits, and is requested once it is due. An equal text keeps its decision, and an older
+-- one changes nothing. Reviews of waiting texts that were changed are closed.
 WITH replaced AS (
     SELECT subject_key, text_hash, cache_key
     FROM subjects
@@ -191,7 +193,7 @@ WITH replaced AS (
 SELECT subject_key FROM put
 
 -- name: find_decided
--- Texts that are decided, with the rule that did it.
+-- Decided texts with the rules of their decisions.
 SELECT s.subject_key, s.text, s.title_chars, s.text_hash, s.seller_id, s.namespace, s.external_id, s.status, s.verdicts,
        s.decision_id, d.rule, d.rule_set, d.recorded_at
 FROM subjects s

@@ -29,42 +29,42 @@ from classifeed_jobs import add_jobs
 metadata = MetaData()
 _NOW = text("clock_timestamp()")
 
-# One row for each text that is judged, of whatever kind. Claims of texts that wait change this table only, so that no
-# vote is aborted for their sake.
+# One row for each text to be judged, of any kind. Claims of waiting texts change only this table, so that they do not
+# abort votes.
 subjects = Table(
     "subjects",
     metadata,
     Column("subject_key", Text, primary_key=True),
     Column("kind", Text, nullable=False),
-    # As it is sent to the verdict service; an offer's is title, line end, description.
+    # The text for the verdict service; for an offer: title, line end, description.
     Column("text", Text, nullable=False),
     Column("title_chars", Integer, nullable=False, server_default=text("0")),
-    # Which text of the subject this is: as the owner of the offer hashes it, or else over `text`.
+    # Identifies the text of the subject: for offers the owner's hash, for other kinds the hash of `text`.
     Column("text_hash", LargeBinary, nullable=False),
-    # Equal texts of a kind in the same regions have the same one: they are requested once.
+    # Shared by equal texts of a kind in the same regions: they are requested once.
     Column("cache_key", LargeBinary, nullable=False),
-    # Grows with each change of the text.
+    # Increases with each change of the text.
     Column("content_version", BigInteger, nullable=False, server_default=text("1")),
     Column("region_ids", ARRAY(Integer), nullable=False),
-    # Of an offer.
+    # Address of an offer.
     Column("seller_id", Text),
     Column("namespace", Text),
     Column("external_id", Text),
     Column("status", Text, nullable=False),
     Column("started", DateTime(timezone=True), nullable=False, server_default=_NOW),
-    # When the text is requested again; null once it is decided.
+    # Time of the next request; null once the text is decided.
     Column("next_retry", DateTime(timezone=True)),
-    # Kept verdicts do not count: this text is requested from the verdict service itself again.
+    # Kept verdicts are ignored: this text is requested again from the verdict service.
     Column("is_recheck", Boolean, nullable=False, server_default=text("false")),
     Column("verdicts", JSONB, nullable=False, server_default=text("'[]'")),
-    # Whether people of the verdict service review the text: its review is closed when it is decided.
+    # Whether people of the verdict service review the text: the review is closed when the text is decided.
     Column("is_with_people", Boolean, nullable=False, server_default=text("false")),
-    # Newest decision that was applied, and who made it.
+    # Newest applied decision, and its maker.
     Column("decision_id", BigInteger),
     Column("decided_by", Text),
 )
 Index("subjects_due", subjects.c.kind, subjects.c.next_retry, postgresql_where=subjects.c.status == "PENDING")
-# Texts of offers by seller, so that each of them gets a share.
+# Waiting texts of offers by seller, so that each seller gets a share.
 Index(
     "subjects_shares",
     subjects.c.seller_id,
@@ -73,11 +73,11 @@ Index(
 )
 Index("subjects_same", subjects.c.cache_key, postgresql_where=subjects.c.status == "PENDING")
 
-# Append-only: every decision, and all verdicts that were kept and not applied. The event log is read from it.
+# Append-only: every decision, including verdicts that were not applied. It is the source of the event log.
 decisions = Table(
     "decisions",
     metadata,
-    # Milliseconds of the clock and ten bits: no number comes again after a restore (ADR 0090).
+    # Milliseconds of the clock and ten bits: a restore repeats no number (ADR 0090).
     Column(
         "decision_id",
         BigInteger,
@@ -96,7 +96,7 @@ decisions = Table(
     Column("verdicts", JSONB, nullable=False),
     Column("rule", Text, nullable=False),
     Column("rule_set", Text, nullable=False),
-    # Region by which the rule holds; 0: everywhere.
+    # Region for which the rule applies; 0: everywhere.
     Column("region_id", Integer, nullable=False),
     Column("maker", Text, nullable=False),
     Column("reviewer", Text, nullable=False, server_default=text("''")),
@@ -105,12 +105,12 @@ decisions = Table(
     Column("is_applied", Boolean, nullable=False),
     Column("not_applied_reason", Text, nullable=False, server_default=text("''")),
     Column("supersedes_id", BigInteger),
-    # Of a point.
+    # Tags of a point.
     Column("tags_before", ARRAY(Text)),
     Column("tags_after", ARRAY(Text)),
     # X-Request-Id of the callback; empty for responses.
     Column("request_id", Text, nullable=False, server_default=text("''")),
-    # Seconds from the storing of the text to its first decision; null for later ones.
+    # Seconds from storing the text to its first decision; null for later decisions.
     Column("waited_s", Double),
     Column("decided_at", DateTime(timezone=True), nullable=False),
     Column("recorded_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
@@ -118,33 +118,33 @@ decisions = Table(
 Index("decisions_subject", decisions.c.subject_key, decisions.c.decision_id)
 Index("decisions_age", decisions.c.recorded_at)
 
-# Keys as they were sent to the verdict service whose texts need no review any more, for two days.
+# Sent keys whose texts no longer need a review at the verdict service; kept for two days.
 closings = Table(
     "closings",
     metadata,
     Column("sent_key", Text, primary_key=True),
-    # Of the text that was sent: while an equal one waits, its reviews stay open.
+    # Cache key of the sent text: while an equal text waits, the reviews stay open.
     Column("cache_key", LargeBinary, nullable=False),
     Column("noted_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
-    # When the next call is made.
+    # Time of the next call.
     Column("due_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 Index("closings_due", closings.c.due_at)
 Index("closings_age", closings.c.noted_at)
 
-# Whole verdicts about texts, for equal ones that come later.
+# Complete verdicts, for equal texts that arrive later.
 verdict_cache = Table(
     "verdict_cache",
     metadata,
     Column("cache_key", LargeBinary, primary_key=True),
     Column("verdicts", JSONB, nullable=False),
-    # Whether a person has judged the text, which "nothing is wrong with it" alone does not say.
+    # Whether a person has judged the text, which an empty list of verdicts does not show.
     Column("is_from_people", Boolean, nullable=False, server_default=text("false")),
     Column("stored_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 Index("verdict_cache_age", verdict_cache.c.stored_at)
 
-# Whoever changes a point writes it only if its version is as it was read.
+# A change of a point is written only if its version is still the one that was read.
 points = Table(
     "points",
     metadata,
@@ -156,7 +156,7 @@ points = Table(
     Column("longitude", Double, nullable=False),
     Column("votes_for", Integer, nullable=False, server_default=text("0")),
     Column("votes_against", Integer, nullable=False, server_default=text("0")),
-    # How many comments it ever had: the index of the next one.
+    # Number of comments ever made: the index of the next one.
     Column("comments", Integer, nullable=False, server_default=text("0")),
     Column("version", BigInteger, nullable=False),
     Column("published_version", BigInteger, nullable=False, server_default=text("0")),
@@ -169,7 +169,7 @@ Index("points_due", points.c.version, postgresql_where=points.c.version > points
 Index("points_place", points.c.latitude, points.c.longitude, postgresql_where=points.c.removed_at.is_(None))
 Index("points_removed", points.c.removed_at, postgresql_where=points.c.removed_at.is_not(None))
 
-# The newest element of each shard that the receiver has acknowledged.
+# Newest element of each shard's queue that the receiver has acknowledged.
 published_positions = Table(
     "published_positions",
     metadata,
@@ -208,14 +208,14 @@ appeals = Table(
     Column("appealed_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("ended_at", DateTime(timezone=True)),
     Column("reviewer", Text),
-    # Sentences of the reviewer for the author.
+    # The reviewer's sentences for the author.
     Column("response", Text, nullable=False, server_default=text("''")),
     UniqueConstraint("decision_id", name="appeals_decision_id_key"),
 )
 Index("appeals_open", appeals.c.appeal_id, postgresql_where=appeals.c.ended_at.is_(None))
 Index("appeals_of_author", appeals.c.author_id, postgresql_where=appeals.c.ended_at.is_(None))
 
-# Stored verdicts that are judged once more by the rules in force.
+# Rejudgements of stored verdicts by the current rules.
 rejudgements = Table(
     "rejudgements",
     metadata,
@@ -223,7 +223,7 @@ rejudgements = Table(
     Column("kind", Text),
     Column("is_dry_run", Boolean, nullable=False),
     Column("judged", BigInteger, nullable=False, server_default=text("0")),
-    # Kind, region, rule, new status and number of what changed.
+    # Kind, region, rule, new status and number of the changed texts.
     Column("changes", JSONB, nullable=False, server_default=text("'[]'")),
     Column("requested_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("ended_at", DateTime(timezone=True)),

@@ -1,4 +1,4 @@
-"""Decisions that the owner of offers keeps: adopted where a restore has lost them, and lost numbers reported."""
+"""Decisions that the owner of offers has kept are adopted after a restore, and lost numbers are reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BAN = Ban(
 
 
 def kept_text(title: str, ban: Ban | None = None, *, ago_s: float = 0) -> TextsToJudge:
-    """Return a text as its owner sends it with the decision that it keeps."""
+    """Return a text with its kept decision, as its owner sends it."""
     kept = KeptDecision(status="MODERATION_STATUS_DISAPPROVED" if ban else "MODERATION_STATUS_APPROVED", ban=ban)
     kept.decide_time.FromDatetime(datetime.now(UTC) - timedelta(seconds=ago_s))
     text = OfferText(
@@ -81,7 +81,7 @@ async def test_the_later_decision_holds(moderation: Moderation) -> None:
 
 
 async def test_numbers_of_lost_decisions_are_reported_once_they_are_asked_for(moderation: Moderation) -> None:
-    """Decisions up to a minute before the newest one that is left may be lost, too; those of years ago were deleted."""
+    """Decisions up to a minute before the newest one left may be lost, too; decisions of years ago were deleted."""
     await moderation.apply(await send(moderation, "lamp"))
     [[known]] = await moderation.rows("SELECT decision_id FROM decisions")
     before = len(await outcomes(moderation))

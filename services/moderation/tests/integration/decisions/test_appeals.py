@@ -1,4 +1,4 @@
-"""Appeals: who may make and decide them, what a decision changes and records, and what must not come of a late one."""
+"""Appeals: who may make and decide them, what a decision changes and records, and that a late one changes nothing."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def open_appeals(moderation: Moderation) -> list[int]:
 
 
 async def refuse_on_appeal(moderation: Moderation, reviewer: str) -> Decision:
-    """Have a point refused by a rule, and again by a reviewer; return the second decision."""
+    """Let a rule refuse a point, then a reviewer; return the second decision."""
     point_id = await moderation.create_point()
     await moderation.apply(point_id, BAD)
     first = await appeal(moderation, str(point_id))
@@ -153,7 +153,7 @@ async def test_the_first_reviewer_is_refused(moderation: Moderation) -> None:
     assert (await moderation.subject(decided.key)).status is Status.DISAPPROVED
     again = await decide(moderation, second.appeal_id, "ben", REFUSED)
     third = await appeal(moderation, decided.key, reason="please")
-    for reviewer in ("ann", "ben"):  # not only the one before
+    for reviewer in ("ann", "ben"):  # all earlier reviewers, not only the last one
         with pytest.raises(PermissionDenied):
             await decide(moderation, third.appeal_id, reviewer)
     approved = await decide(moderation, third.appeal_id, "cleo")
@@ -189,7 +189,7 @@ async def test_an_author_has_so_many_open_appeals(moderation: Moderation) -> Non
     for key in keys:
         await moderation.apply(key, BAD)
     await moderation.apply(await send(moderation, "A lamp"), BAD)
-    # The seller is another person than an author of points with the same id.
+    # A seller and an author of points with the same id are different people.
     await moderation.rows("UPDATE subjects SET seller_id = 'author' WHERE kind = 'OFFER' RETURNING 1")
     await appeal(moderation, KEY, author="author")
     made = [await appeal(moderation, key) for key in keys[:MOST_OPEN]]
@@ -238,11 +238,11 @@ async def test_an_appeal_that_an_earlier_version_took_from_a_stranger_becomes_th
 
 
 async def test_nobody_decides_about_their_own_review_or_appeal(moderation: Moderation) -> None:
-    """In no spelling of their name, stored or sent."""
+    """Regardless of the spelling of their name, stored or sent."""
     decided = await refuse_on_appeal(moderation, "team:Ann")
     item = {"name": BAD, "source": "people", "reviewers": ["team:BEN", "Cleo"], "key": decided.key}
     [(_, found)] = parse_callback([item, {**item, "name": END}]).items()
-    # As an earlier version stored it.
+    # An earlier version stored the name like this.
     await moderation.rows(
         "UPDATE decisions SET reviewer = 'Ann', verdicts = %s WHERE reviewer = 'ann' RETURNING 1",
         json.dumps(to_json(found.verdicts)),
@@ -330,7 +330,7 @@ async def edit_and_judge(moderation: Moderation) -> None:
 async def test_an_appeal_about_a_text_that_changed_since_decides_nothing(
     moderation: Moderation, change: Callable[[Moderation], Awaitable[None]]
 ) -> None:
-    """Fails where only the decision's number is compared: an edited text waits under the number of the old one."""
+    """Fails if only the decision's number is compared: an edited text waits under the number of the old one."""
     await moderation.apply(await send(moderation, "A lamp"), BAD)
     made = await appeal(moderation, KEY)
     await change(moderation)

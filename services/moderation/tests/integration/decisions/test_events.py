@@ -1,4 +1,4 @@
-"""The event log: what stands in `moderation.events.v1` and in the table about each way to a decision."""
+"""The event log: the contents of `moderation.events.v1` and of the table for each path to a decision."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ APPROVED, REFUSED = MODERATION_STATUS_APPROVED, MODERATION_STATUS_DISAPPROVED
 
 
 async def events(moderation: Moderation) -> list[tuple[bytes, ModerationEvent]]:
-    """Return what the outbox sends, with the keys of the messages."""
+    """Return the messages in the outbox, with their keys."""
     rows = await moderation.rows("SELECT key, value FROM outbox WHERE topic = 'moderation.events.v1' ORDER BY id")
     return [(bytes(key), ModerationEvent.FromString(value)) for key, value in rows]
 
@@ -69,7 +69,7 @@ async def comment(moderation: Moderation, point_id: UUID) -> str:
 
 
 async def call_back(moderation: Moderation, key: str, *names: str, source: str, request_id: str = "") -> None:
-    """Apply a callback as its sender writes it, the end among its verdicts."""
+    """Apply a callback as its sender writes it, including the end verdict."""
     items = [verdict(name, key=key, source=source) for name in names]
     found = parse_callback([*items, {**END, "key": key, "source": source}])
     await moderation.recorder.record([Arrived(key, found[key], request_id)])
@@ -124,8 +124,8 @@ async def test_what_changes_nothing_makes_no_event(moderation: Moderation) -> No
     point_id = await moderation.create_point()
     await moderation.apply(point_id, BAD)
     before = await events(moderation)
-    await moderation.apply(point_id, BAD)  # again
-    await moderation.apply(point_id)  # it is removed
+    await moderation.apply(point_id, BAD)  # a repetition
+    await moderation.apply(point_id)  # the point is removed
     await moderation.apply(await send(moderation, "lamp"), "police", has_end=False)
     assert await events(moderation) == before
     kept = [(each.applied, each.not_applied_reason) for each in await logged(moderation)]
@@ -169,7 +169,7 @@ async def test_when_it_was_decided_stands_apart_from_when_it_was_recorded(modera
 
 
 class Past(SystemClock):
-    """A clock that stands."""
+    """A clock that does not move."""
 
     def __init__(self, at: datetime) -> None:
         self._at = at
@@ -183,7 +183,7 @@ class Past(SystemClock):
 async def test_a_verdict_of_people_is_told_apart(
     moderation: Moderation, *, names: tuple[str, ...], source: str, is_automatic: bool
 ) -> None:
-    """Also where people found nothing, so that the decision has no verdicts."""
+    """Even if people found nothing, so that the decision has no verdicts."""
     point_id = await moderation.create_point()
     await call_back(moderation, str(point_id), *names, source=source, request_id="callback-1")
     [value] = await logged(moderation)
@@ -217,7 +217,7 @@ async def test_an_operators_verdicts_are_a_persons(moderation: Moderation) -> No
 async def test_an_equal_text_is_decided_as_the_first_one_was(
     make_moderation: MakeModeration, *, source: str, is_automatic: bool
 ) -> None:
-    """Without a request, by verdicts that were kept: what people found stays theirs."""
+    """Decided by kept verdicts without a request; verdicts of people stay marked as theirs."""
     moderation = await make_moderation(kept_s=3600.0)
     first = await moderation.create_point("the same")
     await call_back(moderation, str(first), source=source)

@@ -1,4 +1,4 @@
-"""Figures by hour and day equal a count of the log that is made without them."""
+"""Figures by hour and day equal an independent count of the log."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def day(time: datetime) -> datetime:
 
 
 def share_of(waits: Sequence[float], share: float) -> float:
-    """Return the smallest of the values that `share` of them do not exceed."""
+    """Return the smallest value that is not exceeded by `share` of the values."""
     return sorted(waits)[math.ceil(share * len(waits)) - 1] if waits else 0.0
 
 
@@ -108,13 +108,13 @@ def _key(row: FigureRow) -> tuple[Any, ...]:
 
 
 async def total(moderation: Moderation, place: int) -> int:
-    """Return decisions (0) or automatic ones (1) of the last two days, by whatever kind and status."""
+    """Return decisions (0) or automatic ones (1) of the last two days, of any kind and status."""
     found = await figures(moderation, FIGURE_INTERVAL_DAY, 2)
     return int(sum(values[place] for key, values in found.items() if key[3] == "total"))
 
 
 async def seed(moderation: Moderation, chance: random.Random, number: int) -> None:
-    """Store decisions of the last 40 days that differ in all that is counted, some of them not applied."""
+    """Store decisions of the last 40 days that differ in all counted fields, some of them not applied."""
     names = ["police", "request", "text_auto_obscene", "text_toloka_spam"]
     for _ in range(number):
         is_point = chance.random() < 0.5
@@ -149,7 +149,7 @@ async def test_they_equal_a_count_of_the_log(moderation: Moderation, number: int
         (FIGURE_INTERVAL_DAY, 31, day, timedelta(days=1)),
     ]
     for interval, intervals, begin_of, length in cases:
-        # Counted again where the hour has struck between the two.
+        # Counted again if a new hour began between the two counts.
         while True:
             before = datetime.now(UTC)
             found = await figures(moderation, interval, intervals)
@@ -172,7 +172,7 @@ async def test_the_share_of_automatics_counts_no_decision_of_people(moderation: 
 
 
 async def test_only_the_first_decision_about_a_text_has_a_time_to_verdict(moderation: Moderation) -> None:
-    """What is judged again after a year has not waited for a year."""
+    """A text that is judged again after a year has not waited for a year."""
     moderation.rules = rules_with("old", **{INSULT: [{"allowed": True}]})
     point_id = await moderation.create_point()
     await moderation.advance(30.0)
@@ -195,7 +195,7 @@ async def test_an_edited_text_waits_from_its_edit_on(moderation: Moderation) -> 
 
 
 async def test_a_recheck_waits_from_its_beginning_on(moderation: Moderation) -> None:
-    """The oldest text that waits is measured by it, and an alert watches that."""
+    """The age of the oldest waiting text depends on it, and an alert watches that age."""
     key = await send(moderation, "text")
     await moderation.apply(key)
     await moderation.advance(365 * 86400.0)

@@ -1,4 +1,4 @@
-"""Moderation that dies at each step, and PostgreSQL that restarts: every text is decided once, and reported."""
+"""Moderation is killed at each step, and PostgreSQL restarts: every text is decided once, and reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...conftest import RETRY_S, Moderation, StandIn, refused_if_bad
 
 MakeModeration = Callable[..., Awaitable[Moderation]]
 TEXTS = 8
-# What each text must have come to: its status, the decisions that were applied, and the events about it.
+# Final state of each text: its status, its applied decisions, and its events.
 FOUND = """
 SELECT s.status, (SELECT count(*) FROM decisions d WHERE d.subject_key = s.subject_key AND d.is_applied),
        (SELECT count(*) FROM outbox o
@@ -32,12 +32,12 @@ WHERE s.text LIKE %s
 
 
 async def hang(*_: Any, **__: Any) -> None:
-    """Never return: what runs here is cut off when its process dies."""
+    """Never return: the task is cut off when its process dies."""
     await asyncio.Event().wait()
 
 
 class Dying:
-    """A process that stops for good at a step: nothing of it runs afterwards, and what it has not committed is lost."""
+    """A process that dies at a step: none of its tasks runs afterwards, and uncommitted work is lost."""
 
     def __init__(self, moderation: Moderation, step: str, patch: pytest.MonkeyPatch) -> None:
         self.moderation = moderation
@@ -72,7 +72,7 @@ class Dying:
         raise asyncio.CancelledError
 
     async def die(self) -> None:
-        """End every task of it where it is; its connections go, as those of a killed process do."""
+        """End every task at its current step; its connections close, as in a killed process."""
         tasks = [*self.moderation._tasks, self.moderation.recorder._writing]
         for task in tasks:
             if task is not None:
@@ -121,7 +121,7 @@ async def test_a_process_that_dies_leaves_every_text_to_another(
 async def test_postgresql_restarts_while_points_come_and_verdicts_go(
     migrated_database: MigratedDatabase, postgres: EmbeddedPostgres, stand_in: StandIn
 ) -> None:
-    """What was stored is decided, with the same tasks: none of them is started again."""
+    """Stored texts are decided by the same tasks: none of them is started again."""
     stand_in.respond = refused_if_bad
     database = await migrated_database("classifeed_moderation")
     moderation = Moderation(database, stand_in, workers=8, check_s=0.2)
@@ -150,7 +150,7 @@ async def test_postgresql_restarts_while_points_come_and_verdicts_go(
         target = len(stored) + 50
         await until(lambda target=target: len(stored) >= target)  # type: ignore[misc]
         await asyncio.to_thread(postgres.kill)
-        postgres.start(300)  # in this thread: the server is bound to the life of the one that starts it
+        postgres.start(300)  # in this thread: the server ends with the thread that starts it
     target = len(stored) + 20
     await until(lambda: len(stored) >= target)
     stop.set()

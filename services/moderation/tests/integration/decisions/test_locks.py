@@ -1,4 +1,4 @@
-"""Transactions that record verdicts lock in one order, and what has none is not waited for: no deadlock."""
+"""Transactions that record verdicts lock in one order, and skip rows that they need not wait for: no deadlock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOCK_KEPT = "SELECT FROM verdict_cache WHERE cache_key = %s FOR NO KEY UPDATE N
 
 
 async def create_points(moderation: Moderation, *texts: str) -> list[str]:
-    """Store points; return their keys in the order in which they are locked."""
+    """Store points; return their keys in the order of locking."""
     for text in texts:
         await moderation.create_point(text, regions=REGIONS)
     return [key for (key,) in await moderation.rows("SELECT subject_key FROM subjects ORDER BY subject_key")]
@@ -36,7 +36,7 @@ def arrived(key: str, *, has_end: bool = True) -> Arrived:
 
 
 async def left_for_s(moderation: Moderation, key: str) -> float:
-    """Return for how many seconds a text is left alone."""
+    """Return the number of seconds for which a text is left to people."""
     query = "SELECT extract(epoch FROM next_retry - clock_timestamp())::float8 FROM subjects WHERE subject_key = %s"
     [(duration_s,)] = await moderation.rows(query, key)
     return float(duration_s)
@@ -85,7 +85,7 @@ async def test_a_text_left_to_people_is_due_once_its_equal_is_decided(moderation
 
 
 async def test_kept_verdicts_are_written_in_one_order(moderation: Moderation) -> None:
-    """Also where the first one comes last: with the second verdict about its text."""
+    """Even if the first key comes last, with the second verdict about its text."""
     cache_keys = {text: cache_key(Kind.POINT, REGIONS, text) for text in ("chair", "table")}
     texts = sorted(cache_keys, key=cache_keys.__getitem__)
     for key in await create_points(moderation, *texts):

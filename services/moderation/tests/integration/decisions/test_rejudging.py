@@ -1,4 +1,4 @@
-"""Stored verdicts judged once more by other rules: what changes, what does not, and what an interruption leaves."""
+"""Stored verdicts are judged again by other rules: changes, non-changes, and the effects of an interruption."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ async def test_only_texts_of_the_kind_are_judged(moderation: Moderation) -> None
 
 
 class Died(Exception):
-    """A worker dies in the middle of a slice, with all of it written and nothing committed."""
+    """A worker dies in the middle of a slice, after writing all of it and before the commit."""
 
 
 @pytest.fixture
 def interruptions(monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]:
-    """Return what happens at the end of a slice, by its number; called before its transaction commits."""
+    """Return actions for the end of a slice, by its number; called before its transaction commits."""
     happens: dict[int, Any] = {}
     slices = iter(range(1, 10_000))
     note = rejudging.note_slice
@@ -110,7 +110,7 @@ def interruptions(monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]:
 async def test_killed_and_continued_it_does_each_slice_once(
     moderation: Moderation, interruptions: dict[int, Any]
 ) -> None:
-    """20,000 texts; a slice fails as a whole, the worker is stopped, and another one loses its database."""
+    """20,000 texts; a slice fails as a whole, the worker is stopped, and another worker loses its database."""
     count = 20_000
     await seed(moderation, count)
     rejudger = Rejudger(moderation, other_rules())
@@ -188,7 +188,7 @@ async def test_an_offer_that_was_allowed_is_refused_and_told(moderation: Moderat
         " ORDER BY decision_id DESC LIMIT 1"
     )
     assert decisions == [("DISAPPROVED", INSULT, "default", "RULE", first.decision_id, True, True)]
-    await slice_of(moderation, moderation.rules)  # and back
+    await slice_of(moderation, moderation.rules)  # and back again
     assert [message.texts[0].status for message in await outcomes(moderation)][2:] == [MODERATION_STATUS_APPROVED]
 
 
@@ -283,7 +283,7 @@ async def test_a_vote_that_read_the_point_before_is_made_again(moderation: Moder
 
 @pytest.mark.parametrize("is_forbidden", [True, False])
 async def test_a_verdict_meanwhile_is_not_lost(moderation: Moderation, *, is_forbidden: bool) -> None:
-    """The slice has read which texts there are, and waits for one about which verdicts come just now."""
+    """The slice has read its texts, and waits for one that is getting verdicts now."""
     moderation.rules = rules_with("old", **{INSULT: [{"allowed": True}]})
     point_id = await moderation.create_point()
     await moderation.apply(point_id, INSULT)
@@ -300,7 +300,7 @@ async def test_a_verdict_meanwhile_is_not_lost(moderation: Moderation, *, is_for
 
 
 async def test_a_recheck_meanwhile_is_not_lost(moderation: Moderation) -> None:
-    """A forbidden verdict under the bare key sends the text to the verdict service once more; it must stay so."""
+    """A forbidden verdict under the bare key requests the text again; the rejudgement must not change that."""
     moderation.rules = rules_with("old", **{INSULT: [{"allowed": True}]})
     await moderation.apply(await send(moderation, "A lamp"), INSULT)
     async with moderation.database.transaction() as tx:

@@ -1,4 +1,4 @@
-"""A process that is killed in the middle of a rejudgement: the next one continues behind its last slice."""
+"""A process is killed in the middle of a rejudgement: the next one continues after its last slice."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KILLS = 2
 async def start(
     moderation: Moderation, kafka: Any, keys: KeyStore, tmp_path: Path
 ) -> AsyncIterator[Callable[[], subprocess.Popen[bytes]]]:
-    """Yield what starts a process of moderation with other rules; all are killed at the end."""
+    """Yield a function that starts a process of moderation with other rules; all are killed at the end."""
     rules = tmp_path / "rules.yaml"
     rules.write_text(yaml.safe_dump(document_with(**OTHER)), "utf-8")
     environment = {
@@ -45,7 +45,7 @@ async def start(
         "KAFKA_BOOTSTRAP": kafka.bootstrap,
         "RULES_FILE": str(rules),
         "KEYS_DIR": str(keys.directory),
-        "VERDICT_ENVIRONMENT": "load",  # what waits is requested nowhere
+        "VERDICT_ENVIRONMENT": "load",  # waiting texts are not requested
         "JOBS_LEASE_S": "600",
         "LOG_LEVEL": "warning",
     }

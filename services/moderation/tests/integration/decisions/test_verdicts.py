@@ -1,4 +1,4 @@
-"""Verdicts that come by callback: late, unasked, early, repeated, for another text, and what is in them."""
+"""Verdicts of callbacks: late, unrequested, early, repeated, or for another text; and their contents."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def text_hash(title: str, description: str) -> bytes:
 
 
 async def send(moderation: Moderation, title: str, description: str = "", *, version: int = 1) -> str:
-    """Send the text of an offer as its owner does; return its key as the verdict service gets it."""
+    """Send the text of an offer as its owner does; return its key at the verdict service."""
     text = OfferText(
         external_id="1",
         text_hash=text_hash(title, description),
@@ -182,9 +182,9 @@ async def test_verdict_for_a_changed_text_is_kept_and_not_applied(moderation: Mo
 async def test_bare_key_of_an_offer_counts_as_unasked(moderation: Moderation) -> None:
     sent = await send(moderation, "text")
     await moderation.apply(sent)
-    await moderation.apply(KEY)  # allowed: kept
+    await moderation.apply(KEY)  # allowed: recorded, not applied
     assert (await moderation.subject(KEY)).status is Status.APPROVED
-    await moderation.apply(KEY, BAD)  # forbidden: the present text is judged again
+    await moderation.apply(KEY, BAD)  # forbidden: the current text is requested again
     subject = await moderation.subject(KEY)
     assert (subject.status, subject.next_retry is not None) == (Status.PENDING, True)
     assert await not_applied(moderation) == ["", "KEY_WITHOUT_VERSION", "KEY_WITHOUT_VERSION"]
@@ -283,7 +283,7 @@ async def next_request_s(moderation: Moderation) -> int:
 async def test_a_repeated_incomplete_response_writes_nothing_and_is_requested_later_and_later(
     moderation: Moderation,
 ) -> None:
-    """Fails where each retry leaves a decision."""
+    """Fails if each retry leaves a decision."""
     point_id = await moderation.create_point()
     waits = []
     for wait_s in (0, 60, 60, 120, 240, 480, 600, 600):
@@ -291,12 +291,12 @@ async def test_a_repeated_incomplete_response_writes_nothing_and_is_requested_la
         await moderation.rows(
             "UPDATE decisions SET recorded_at = recorded_at - %s * interval '1 s' RETURNING 1", wait_s
         )
-        # As the claim of a request moves it.
+        # The claim of a request moves it like this.
         await moderation.rows("UPDATE subjects SET next_retry = now() + interval '60 s' RETURNING 1")
         await moderation.recorder.record([Arrived(str(point_id), INCOMPLETE, is_response=True)])
         waits.append(await next_request_s(moderation))
         assert await moderation.rows(_WRITTEN) == [(1, 0)]
-    assert waits == pytest.approx([60, 60, 120, 240, 480, 600, 600, 600], abs=10)  # seconds that the test takes
+    assert waits == pytest.approx([60, 60, 120, 240, 480, 600, 600, 600], abs=10)  # the test itself takes seconds
     assert (await moderation.subject(point_id)).status is Status.PENDING
     await moderation.apply(point_id)
     assert (await moderation.subject(point_id)).status is Status.APPROVED
@@ -320,7 +320,7 @@ async def test_a_worker_that_gets_incomplete_verdicts_writes_one_decision(modera
 
 
 async def test_a_repeated_callback_moves_no_request_and_writes_nothing(moderation: Moderation) -> None:
-    """A sender of callbacks can neither put requests off nor fill the table of decisions."""
+    """A sender of callbacks can neither delay requests nor fill the table of decisions."""
     stale = await send(moderation, "A lamp")
     await send(moderation, "A table", version=2)
     await moderation.rows("UPDATE subjects SET next_retry = now() + interval '60 s' RETURNING 1")
@@ -348,7 +348,7 @@ async def test_a_bare_key_that_forbids_is_rechecked_once_while_it_waits(moderati
 
 
 async def send_equal(moderation: Moderation) -> str:
-    """Send another offer with the text "A lamp"; return its key as the verdict service gets it."""
+    """Send another offer with the text "A lamp"; return its key at the verdict service."""
     text = OfferText(
         external_id="2", text_hash=text_hash("A lamp", ""), title="A lamp", content_version=1, region_ids=[1]
     )
@@ -358,7 +358,7 @@ async def send_equal(moderation: Moderation) -> str:
 
 
 async def test_the_verdicts_of_an_equal_text_release_no_text_that_is_rechecked(make_moderation: MakeModeration) -> None:
-    """It is requested from the verdict service itself: kept verdicts are what is in doubt."""
+    """The text is requested from the verdict service, because kept verdicts are in doubt."""
     moderation = await make_moderation(kept_s=3600)
     await moderation.apply(await send(moderation, "A lamp"))
     await moderation.apply(KEY, "text_auto_obscene")

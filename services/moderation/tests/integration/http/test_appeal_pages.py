@@ -30,7 +30,7 @@ def token_of(keys: KeyStore, name: str, *methods: str) -> str:
 
 
 async def browser_of(service: Service, name: str) -> httpx.AsyncClient:
-    """Return a client that has signed in."""
+    """Return a signed-in client."""
     browser = httpx.AsyncClient(base_url=service.http.base_url, trust_env=False)
     response = await browser.post("/appeals/sign-in", json={"token": token_of(service.keys, name)})
     assert response.status_code == 204, response.text
@@ -45,7 +45,7 @@ async def decide(
 
 
 async def appeal_of(service: Service, text: str, *reviewers: str) -> int:
-    """Have a point refused by reviewers of the verdict service, and its author appeal; return the appeal's number."""
+    """Let reviewers of the verdict service refuse a point, and its author appeal; return the appeal's number."""
     key = (await service.create(text)).removeprefix("points/")
     found = {"name": "text_toloka_obscene", "entity": "text", "source": "people", "key": key}
     response = await service.call_back(

@@ -1,4 +1,4 @@
-"""The callback of the verdict service over HTTP: who may send it, what it may hold, and what becomes of it."""
+"""The callback of the verdict service over HTTP: permissions, contents and effects."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TABLES = ("points", "subjects", "decisions", "outbox")
 
 
 def refused(reason: str, api: str = "verdict-callback") -> float:
-    """Return how many requests were refused for a reason."""
+    """Return the number of requests that were refused for a reason."""
     return REGISTRY.get_sample_value("classifeed_http_refusals_total", {"api": api, "reason": reason}) or 0.0
 
 
@@ -52,7 +52,7 @@ def assert_refused(response: httpx.Response, status: int, reason: str, what: obj
 
 
 async def contents(service: Service) -> list[list[tuple[Any, ...]]]:
-    """Return all that a callback could change."""
+    """Return all rows that a callback could change."""
     return [await service.rows(f"TABLE {table}") for table in _TABLES]
 
 
@@ -117,7 +117,7 @@ WRONG_TOKENS: dict[str, tuple[Make, int, str]] = {
 async def test_a_wrong_token_is_refused_and_counted_and_changes_nothing(
     service: Service, tmp_path: Path, environment: str
 ) -> None:
-    """In testing too: who sends a token is held to it."""
+    """In testing too: a token that is sent must be valid."""
     service.stand_in.content = PEOPLE
     key = await service.create_waiting()
     before = await contents(service)
@@ -129,9 +129,9 @@ async def test_a_wrong_token_is_refused_and_counted_and_changes_nothing(
         )
         assert_refused(response, status, reason, name)
         assert refused(reason) == counted + 1, name
-    assert (await contents(service))[2:] == before[2:]  # of decisions and of what is reported
+    assert (await contents(service))[2:] == before[2:]  # decisions and reports
     assert await service.rows("SELECT status FROM subjects") == [("PENDING",)]
-    # A right token in another header is none.
+    # A valid token in another header does not count.
     if environment == "stable":
         bearer = {"Authorization": f"Bearer {service.keys.issue(SENDER, AUDIENCE)}"}
         assert_refused(await service.call_back({**END, "key": key}, token=None, headers=bearer), 401, "TICKET_MISSING")
@@ -141,13 +141,13 @@ FLOOD, SENDERS = 1000, 20
 
 
 async def flood(service: Service) -> tuple[list[httpx.Response], float]:
-    """Send callbacks without a token, some at a time; return the responses and how long it took, in seconds."""
+    """Send callbacks without a token, some concurrently; return the responses and the duration in seconds."""
     numbers = iter(range(FLOOD))
     body = {"verdicts": [{**END, "key": "x"}]}
     began = time.monotonic()
 
     async def send() -> list[httpx.Response]:
-        # Each with its own client: a pool looks through all that waits for it at each step.
+        # Each with a separate client: a pool scans all waiting requests at each step.
         async with loopback_client(service.http.base_url, timeout_s=300) as http:
             return [
                 await http.post(PATH, json=body, headers={"X-Forwarded-For": f"10.0.0.{number}"}) for number in numbers
@@ -158,10 +158,10 @@ async def flood(service: Service) -> tuple[list[httpx.Response], float]:
 
 
 async def vote_meanwhile(service: Service, name: str, flooding: asyncio.Future[Any]) -> int:
-    """Vote one after another until the flood has ended; a vote that is refused raises."""
+    """Vote one after another until the flood has ended; a refused vote raises."""
     count = 0
     while count < 20 or not flooding.done():
-        # The test shares its processor with others: how long a vote takes says nothing here.
+        # The test shares its processor with others, so the duration of a vote says nothing here.
         await service.points.Vote(VoteRequest(name=name, author_id=f"voter {count}", is_there=True), timeout=300)
         count += 1
     return count
@@ -185,17 +185,17 @@ async def test_votes_work_while_a_thousand_callbacks_without_a_token_are_refused
     taken = statuses.pop(200, 0)
     assert statuses == {status: FLOOD - taken}
     assert refused(reason) - counted == FLOOD - taken
-    # One at once and one a second, whoever they say they are; in stable none.
+    # One at once and one per second, under any claimed name; in stable none.
     assert (1 <= taken <= 1 + took_s) if environment == "testing" else taken == 0
     limited = [response for response in responses if response.status_code == 429]
     assert all(int(response.headers["Retry-After"]) >= 1 for response in limited)
-    # The sender with its token is not held up by them.
+    # They do not delay the sender with its token.
     assert (await service.call_back({**END, "key": "x"})).status_code == 200
 
 
 @pytest.mark.kafka
 async def test_a_callback_without_a_token_has_a_few_keys(service: Service) -> None:
-    """Fails where any process of the machine decides about thousands of texts in one callback."""
+    """Fails if any process of the machine can decide about thousands of texts in one callback."""
     service.stand_in.content = PEOPLE
     key = await service.create_waiting()
     many = [{**END, "key": key}, *({**END, "key": f"offer/s/n/{number}~00"} for number in range(10))]
@@ -212,7 +212,7 @@ def body_of(*verdicts: dict[str, Any]) -> bytes:
 
 
 NAMED = {"name": "police", "key": "a"}
-NESTED = b"[" * 14 + b"]" * 14  # and three around it
+NESTED = b"[" * 14 + b"]" * 14  # three more surround it
 INVALID, VERDICTS = "REQUEST_INVALID", "VERDICTS_INVALID"
 WRONG_BODIES: dict[str, tuple[bytes, int, str]] = {
     "nothing": (b"", 400, INVALID),
@@ -279,10 +279,10 @@ async def test_10_mb_without_a_length_are_refused_at_the_limit(service: Service)
     reader, writer = await asyncio.open_connection(url.host, url.port)
     token = service.keys.issue(SENDER, AUDIENCE)
     head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{TOKEN}: {token}\r\n"
-    writer.write(f"{head}Transfer-Encoding: chunked\r\n\r\na00000\r\n".encode())  # one chunk of 10 MB
-    writer.write(b" " * ((1 << 20) + 1))  # and no more of it
+    writer.write(f"{head}Transfer-Encoding: chunked\r\n\r\na00000\r\n".encode())  # announces one chunk of 10 MB
+    writer.write(b" " * ((1 << 20) + 1))  # and sends only a part of it
     async with asyncio.timeout(60):
-        received = await reader.read()  # ends: the connection was closed
+        received = await reader.read()  # ends because the connection was closed
     writer.close()
     assert received.startswith(b"HTTP/1.1 413 ")
     assert b"BODY_TOO_LARGE" in received
@@ -298,7 +298,7 @@ async def test_odd_values_are_taken_for_what_they_are(service: Service) -> None:
     odd: list[dict[str, Any]] = [
         {"name": "police", "key": key, "value": 10**300},  # not true
         {"name": "police", "key": key, "value": "true"},
-        {"name": "text_auto_spam", "key": "x" * 100_000, "value": True},  # nobody's
+        {"name": "text_auto_spam", "key": "x" * 100_000, "value": True},  # the key of no text
         {"name": BAD, "key": key, "source": "a\0" * 1000, "spans": huge, "more": {"of": ["anything"]}},
     ]
     assert (await service.call_back(*odd, {**END, "key": key})).status_code == 200
@@ -406,7 +406,7 @@ async def test_several_keys_are_judged_each_for_itself(service: Service) -> None
         {**END, "key": bad},
         verdict(BAD, key=silent, value=False),
         verdict(BAD, key=silent, entity="picture"),
-        verdict("request", key=half),  # and no end
+        verdict("request", key=half),  # without an end verdict
         {**END, "key": good},
         verdict(BAD, key="nobody's"),
     )
@@ -432,7 +432,7 @@ async def test_the_end_alone_approves_and_a_verdict_without_a_rule_forbids(servi
     rows = await service.rows("SELECT subject_key, status, verdicts FROM subjects")
     found = {key: (status, verdicts) for key, status, verdicts in rows}
     assert found[ended] == ("APPROVED", [])
-    # `source` and `entity` are kept with the decision, `subsource` is not, nor is the end.
+    # `source` and `entity` are kept with the decision; `subsource` and the end verdict are not.
     stored = [{"name": "text_auto_novelty", "source": "y", "entity": "text", "spans": []}]
     assert found[novel] == ("DISAPPROVED", stored)
     assert await service.rows("SELECT verdicts, rule FROM decisions WHERE subject_key = %s", novel) == [
@@ -454,14 +454,14 @@ async def test_it_comes_before_our_own_response(service: Service) -> None:
     async def is_kept() -> bool:
         return await service.rows("SELECT count(*) FROM decisions") == [(2,)]
 
-    await until(is_kept)  # the response that came late is kept, and changes nothing
+    await until(is_kept)  # the late response is recorded, and changes nothing
     assert await service.rows("SELECT status FROM subjects") == [("DISAPPROVED",)]
     assert not await service.is_served(name)
 
 
 @pytest.mark.kafka
 async def test_all_verdicts_of_a_text_are_judged_together(service: Service) -> None:
-    """One by one, the first would change the tags and show the point until the last one removed it."""
+    """Judged one by one, the first verdict would change the tags and show the point until the last one removed it."""
     service.stand_in.content = PEOPLE
     key = await service.create_waiting()
     sent = [verdict(name, key=key) for name in ("police", "request", BAD)]
@@ -473,7 +473,7 @@ async def test_all_verdicts_of_a_text_are_judged_together(service: Service) -> N
 
 
 async def test_it_is_confirmed_when_it_is_committed(moderation: Moderation) -> None:
-    """What only memory holds would be lost with the process, and the sender has forgotten it."""
+    """Verdicts in memory only would be lost with the process, and the sender does not send them again."""
     point_id = await moderation.create_point()
     async with moderation.database.transaction() as tx:
         await tx.execute("SELECT FROM subjects FOR UPDATE")
@@ -485,7 +485,7 @@ async def test_it_is_confirmed_when_it_is_committed(moderation: Moderation) -> N
 
 
 async def test_what_cannot_be_stored_is_not_confirmed_and_holds_up_no_other(moderation: Moderation) -> None:
-    """A sender that gets 200 forgets what it sent."""
+    """A sender that gets 200 forgets its verdicts."""
     broken, other = await moderation.create_point("broken"), await moderation.create_point("other")
     await moderation.refuse_decisions(broken)
     results = await asyncio.gather(

@@ -1,4 +1,4 @@
-"""The verdict service closes reviews that no text needs, also after lost and repeated calls."""
+"""The verdict service closes reviews that no text needs, even after lost and repeated calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def noted(moderation: Moderation) -> list[str]:
 
 
 async def judge_all(moderation: Moderation) -> None:
-    """Have the texts of the queue judged by the verdict service."""
+    """Let the verdict service judge the texts in the queue."""
     moderation.start()
     await until(lambda: not moderation.queue._known)
 
@@ -40,7 +40,7 @@ def calls(moderation: Moderation) -> list[list[str]]:
 
 
 async def test_a_text_that_is_changed_while_it_waits_is_closed(moderation: Moderation) -> None:
-    """Whether the verdict service has it is unknown: the response may be lost."""
+    """It is unknown whether the verdict service has it: the response may be lost."""
     first = await send(moderation, "A lamp")
     assert await noted(moderation) == []
     await send(moderation, "A lamp", version=2)
@@ -59,7 +59,7 @@ async def test_a_response_about_an_earlier_text_closes_its_review(moderation: Mo
     moderation.start()
     await moderation.stand_in.arrived.wait()
     await send(moderation, "A table", version=2)
-    await moderation.rows("DELETE FROM closings RETURNING 1")  # the call came before the request
+    await moderation.rows("DELETE FROM closings RETURNING 1")  # the call arrived before the request
     moderation.stand_in.released.set()
     await until(lambda: not moderation.queue._known)
     assert await noted(moderation) == [first]
@@ -110,7 +110,7 @@ def removal(version: int) -> TextsToJudge:
 
 
 async def test_the_text_of_a_removed_offer_is_closed_and_requested_no_more(moderation: Moderation) -> None:
-    """Unless the offer is back: requests and removals apply in the order of their versions, also in one transaction."""
+    """Unless the offer is back: requests and removals apply in the order of their versions, even in one transaction."""
 
     async def take(*sent: TextsToJudge) -> list[tuple[str, int]]:
         async with moderation.database.transaction() as tx:
@@ -139,7 +139,7 @@ async def test_the_text_of_a_removed_offer_is_closed_and_requested_no_more(moder
 
 
 async def test_keys_are_closed_in_batches_and_again_later(make_moderation: MakeModeration) -> None:
-    """A repeated call finds the review of a request that came late, or that a restored service has again."""
+    """A repeated call finds the review of a late request, or a review that a restore brought back."""
     moderation = await make_moderation(batch=100)
     moderation.stand_in.content = CLOSED
     for version, title in enumerate(("A lamp", "A table", "A chair")):

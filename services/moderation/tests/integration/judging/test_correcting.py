@@ -1,4 +1,4 @@
-"""The correcting loop: whatever failed, a text is tried again within its bound, by one process."""
+"""The reconciliation loop: after any failure, one process requests a text again within its bound."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def seed(moderation: Moderation, count: int, *, same_text: bool = False, k
 
 
 async def seed_sellers(moderation: Moderation, texts: dict[str, int], *, age_s: float) -> None:
-    """Store texts of offers that are due since `age_s`: so many of each seller."""
+    """Store texts of offers that have been due for `age_s`, with a number of texts for each seller."""
     async with moderation.database.connection() as connection:
         await connection.execute(
             """
@@ -59,7 +59,7 @@ async def seed_sellers(moderation: Moderation, texts: dict[str, int], *, age_s: 
 
 
 async def claim_round(moderation: Moderation) -> Counter[str]:
-    """Let a round fill the queue, empty it, and return how many texts of each seller were in it."""
+    """Let a round fill the queue, empty it, and return the number of texts of each seller in it."""
     await moderation.corrector.round(Kind.OFFER)
     waiting = moderation.queue._waiting[Kind.OFFER]
     claimed = Counter(task.key.split("/")[1] for task in waiting)
@@ -180,7 +180,7 @@ async def test_full_queue_ends_the_round_and_the_next_begins_half_empty(make_mod
     for left in range(9, 5, -1):
         moderation.queue.done(await moderation.queue.take())
         assert moderation.queue.lengths()[Kind.POINT] == left
-    moderation.queue.done(await moderation.queue.take())  # half is empty now
+    moderation.queue.done(await moderation.queue.take())  # now it is half empty
     await until(lambda: moderation.queue.lengths()[Kind.POINT] == 10)
 
 
@@ -223,7 +223,7 @@ async def test_old_verdicts_are_not_used(make_moderation: MakeModeration) -> Non
 
 
 async def test_verdicts_are_kept_no_longer_for_being_used(make_moderation: MakeModeration) -> None:
-    """A text that comes every day would otherwise never be requested again, whatever the verdict service learns."""
+    """Otherwise a text that arrives every day would never be requested again, even if the verdict service improves."""
     moderation = await make_moderation(kept_s=3600.0)
     await moderation.apply(await moderation.create_point("the same"))
     await moderation.rows("UPDATE verdict_cache SET stored_at = stored_at - interval '30 min' RETURNING 1")
@@ -297,7 +297,7 @@ async def test_texts_of_a_process_that_died_are_taken_by_another(make_moderation
 
 
 async def test_more_verdicts_than_a_transaction_takes_are_all_recorded(make_moderation: MakeModeration) -> None:
-    # Fails where a full batch gives way to the next one while a transaction runs.
+    # Fails if a full batch is replaced by the next one while a transaction runs.
     moderation = await make_moderation()
     await seed(moderation, 650)
     keys = [key for (key,) in await moderation.rows("SELECT subject_key FROM subjects")]

@@ -1,4 +1,4 @@
-"""Three days without verdicts, on a clock that the test moves: nothing is shown wrongly, and nothing stays behind."""
+"""Three days without verdicts, on a clock that the test moves: nothing is shown wrongly, and no text is left over."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...conftest import CLEAN, PENDING_S, PEOPLE, PROBE_S, RETRY_S, Moderation, 
 OUTAGE_S = 72 * 3600
 CHECK_S = 10.0
 TEXTS = 12
-ANSWER_S = 0.3  # a request that is given up has come as far as the service, on a busy machine too
+ANSWER_S = 0.3  # a request that times out has reached the service, even on a busy machine
 ERROR = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "no"}}).encode()
 WORLD = Area(-90, -180, 90, 180)
 CONTENTS = {
@@ -30,14 +30,14 @@ CONTENTS = {
     "garbage": b"<html>Bad gateway</html>",
     "people": PEOPLE,
 }
-# In these the corrector looks as often as it does; in the others less often.
+# In these cases the corrector polls at its real interval; in the others less often.
 STEP_BY_STEP = {"away", *CONTENTS} if IS_LONG else set()
 STEP_S = 3600.0 if IS_LONG else 6 * 3600.0
 MakeModeration = Callable[..., Awaitable[Moderation]]
 
 
 async def check(moderation: Moderation) -> None:
-    """Let the correcting loop look once, and return when all that it has found is requested."""
+    """Let the reconciliation loop poll once, and return when all texts that it found are requested."""
     for kind in Kind:
         await moderation.corrector.round(kind)
     async with asyncio.timeout(60):
@@ -46,7 +46,7 @@ async def check(moderation: Moderation) -> None:
 
 
 async def count_shown(moderation: Moderation) -> int:
-    """Return how many points anybody may see."""
+    """Return the number of publicly visible points."""
     options: dict[str, Any] = {"any_status": False, "shown_after_s": None, "after": ("-infinity", UUID(int=0))}
     async with moderation.database.connection() as connection:
         return len(await list_area(connection, WORLD, tags=(), limit=1000, **options))

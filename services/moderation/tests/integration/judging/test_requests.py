@@ -1,4 +1,4 @@
-"""How a request to the verdict service ends, and what it leaves."""
+"""Outcomes of requests to the verdict service, and their effects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NEAR_S = 30.0
 
 
 async def decide_one(moderation: Moderation, description: str = "pothole") -> StoredSubject:
-    """Create a point and return its subject once the request about it has ended; `started` stays as it was."""
+    """Create a point and return its subject once its request has ended; `started` must not change."""
     point_id = await moderation.create_point(description)
     before = await moderation.subject(point_id)
     moderation.start()

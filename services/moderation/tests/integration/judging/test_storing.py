@@ -1,4 +1,4 @@
-"""Storing texts: nobody waits for the verdict service, and some texts need none."""
+"""Storing texts: no caller waits for the verdict service, and some texts need no verdict."""
 
 from __future__ import annotations
 

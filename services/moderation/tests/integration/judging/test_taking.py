@@ -1,4 +1,4 @@
-"""Texts of offers as they come: into the queue at once, or due, and never lost between the two."""
+"""Texts of offers on arrival: queued at once, or due, and never lost between the two."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_nothing_is_queued_where_the_transaction_is_rolled_back(moderation
 
 
 async def test_what_was_queued_in_a_process_that_died_is_due_again(make_moderation: MakeModeration) -> None:
-    await take(await make_moderation(), {"1": "chair"})  # its queue dies with it
+    await take(await make_moderation(), {"1": "chair"})  # its queue is lost with it
     other = await make_moderation()
     await other.corrector.round(Kind.OFFER)
     assert queued(other) == []
@@ -160,7 +160,7 @@ async def test_workers_that_wait_share_what_comes_at_once(make_moderation: MakeM
 async def test_responses_that_come_after_a_small_transaction_are_recorded_together(
     make_moderation: MakeModeration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moderation = await make_moderation(workers=40, batch=4)  # so that few responses end no pause
+    moderation = await make_moderation(workers=40, batch=4)  # so that a few responses do not end the linger pause
     pauses = HeldPauses(monkeypatch, record_verdicts)
     await take(moderation, {str(number): f"text {number}" for number in range(4)})
     sent = [task.sent_key for task in await moderation.queue.take()]
@@ -172,7 +172,7 @@ async def test_responses_that_come_after_a_small_transaction_are_recorded_togeth
     await asyncio.sleep(0)
     assert len(await moderation.rows("SELECT 1 FROM decisions")) == 1
     async with asyncio.timeout(30):
-        await moderation.recorder.record(clean[3:])  # somebody waits for it
+        await moderation.recorder.record(clean[3:])  # a caller waits for it
         await asyncio.gather(*waiting)
     transactions = await moderation.rows("SELECT count(*) FROM decisions GROUP BY xmin ORDER BY 1")
     assert transactions == [(1,), (3,)]

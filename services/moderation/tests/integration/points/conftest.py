@@ -1,4 +1,4 @@
-"""The receiver of points with one shard, and the publication as the service runs it."""
+"""A receiver of points with one shard, and the publication as the service runs it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def freshness_of(document: RawDocument) -> tuple[int, int]:
 
 @dataclass
 class FakeReceiver:
-    """The receiver with one shard: keeps the newest version of each document, as the real one does."""
+    """Receiver with one shard: keeps the newest version of each document, as the real one does."""
 
     documents: dict[str, RawDocument] = field(default_factory=dict)
     schemas: list[Schema] = field(default_factory=list)
@@ -82,7 +82,7 @@ class FakeReceiver:
         return page, page[-1].pk if len(listed) > page_size else ""
 
     def shown(self) -> dict[str, RawDocument]:
-        """Return what the search shows."""
+        """Return the documents that the search shows."""
         return {pk: each for pk, each in self.documents.items() if each.action == DOCUMENT_ACTION_UPSERT}
 
 

@@ -1,4 +1,4 @@
-"""Random interleavings of votes, edits, verdicts and re-judging equal a model; nothing forbidden is ever shown."""
+"""Random interleavings of votes, edits, verdicts and rejudgements match a model; nothing forbidden is ever shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...conftest import Moderation
 
 BAD = "text_auto_obscene"
 _TEXTS = ("lamp", "table", "chair")
-# Of each of the four histories; a campaign has 100,000 together.
+# Steps of each of the four histories; a campaign has 100,000 in total.
 STEPS = 25_000 if IS_LONG else 120
 
 
@@ -29,7 +29,7 @@ def hash_of(text: str) -> bytes:
 
 @dataclass
 class Offer:
-    """What an offer must be: its present text, the verdicts about it, and what was decided about each text."""
+    """Expected state of an offer: its current text, its verdicts, and the decision about each text."""
 
     text: str = ""
     version: int = 0
@@ -39,7 +39,7 @@ class Offer:
 
 
 class Model:
-    """One offer and one point, and what they must be."""
+    """Expected state of one offer and one point."""
 
     def __init__(self, moderation: Moderation, chance: random.Random, number: int) -> None:
         self.moderation = moderation
@@ -117,7 +117,7 @@ class Model:
         assert rows[0][0] == self.votes
 
     async def check_outcomes(self) -> None:
-        """Check that the newest outcome of a text is what the text is."""
+        """Check that the newest outcome of a text equals the text's status."""
         rows = await self.moderation.rows("SELECT value FROM outbox WHERE topic = 'moderation.outcomes.v1' ORDER BY id")
         told = [
             text

@@ -1,4 +1,4 @@
-"""Approved points in the search: what is pushed, and what happens when a side loses what it had."""
+"""Approved points in the search: pushes, and recovery after either side has lost data."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def test_receiver_that_went_back_gets_all_points_once_more(
         await moderation.apply(bad, "text_auto_obscene")
         await remove_point(moderation.database, moderation.clock, point_id=shown[0])
         await until(lambda: is_idle(publication))
-        receiver.documents, receiver.end = backup, end  # what was removed is shown again
+        receiver.documents, receiver.end = backup, end  # removed points are shown again
         assert str(shown[0]) in receiver.shown()
         more = await moderation.create_point("closed too", role=AuthorRole.EXPERT)
         await until(lambda: str(more) in receiver.shown() and str(shown[0]) not in receiver.shown())
@@ -101,7 +101,7 @@ async def test_versions_rise_above_what_the_receiver_has(moderation: Moderation,
 async def test_documents_of_points_that_a_restored_table_lost_are_withdrawn(
     moderation: Moderation, receiver: FakeReceiver, tables: tuple[str, ...]
 ) -> None:
-    """Some are new, some removed, some have votes since the backup; the positions in the receiver stay."""
+    """Some points are new, some removed, some have votes since the backup; the receiver's positions stay."""
     kept = [await moderation.create_point("closed", role=AuthorRole.EXPERT) for _ in range(3)]
     async with published(moderation, receiver) as publication:
         await until(lambda: is_idle(publication))
@@ -121,7 +121,7 @@ async def test_documents_of_points_that_a_restored_table_lost_are_withdrawn(
 async def test_a_point_whose_text_went_back_is_shown_as_its_text_says(
     moderation: Moderation, receiver: FakeReceiver
 ) -> None:
-    """Only the texts were restored: one has lost its approval, one its refusal, one is lost itself."""
+    """Only the texts were restored: one text has lost its approval, one its refusal, and one is missing."""
     approved, refused = await moderation.create_point("one"), await moderation.create_point("two")
     async with published(moderation, receiver) as publication:
         await moderation.apply(refused)
@@ -142,7 +142,7 @@ async def test_a_point_whose_text_went_back_is_shown_as_its_text_says(
 async def test_points_without_texts_are_named_until_their_authors_create_them_again(
     moderation: Moderation, receiver: FakeReceiver
 ) -> None:
-    """Only the texts were restored: nobody can show the points created since."""
+    """Only the texts were restored: points created since the backup cannot be shown."""
     async with published(moderation, receiver) as publication:
         backup = TableBackup(moderation.database, "subjects", "decisions")
         await backup.take()
@@ -173,7 +173,7 @@ async def test_a_point_created_again_has_its_own_text_and_waits_for_a_verdict(mo
 
 
 async def test_a_comment_does_not_take_the_key_of_a_lost_one(moderation: Moderation) -> None:
-    """A verdict about the lost one may still come, and is not to decide about another text."""
+    """A verdict about the lost comment may still arrive, and must not decide about another text."""
     point_id = await moderation.create_point("closed", role=AuthorRole.EXPERT)
     backup = TableBackup(moderation.database, "points", "comments", "votes")
     await backup.take()

@@ -1,4 +1,4 @@
-"""Each group of moderation's tables, and the whole database, goes back while points are created and judged."""
+"""Each group of moderation's tables, and the whole database, is restored while points are created and judged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .conftest import FakeReceiver, published
 TABLES: Final = frozenset(
     name.removeprefix("queue.")
     for name in metadata.tables
-    if not name.endswith("_default")  # a part of another one
+    if not name.endswith("_default")  # partitions are restored with their table
 )
 JOBS: Final = tuple(sorted(name for name in TABLES if name.startswith("dl_")))
 GROUPS: Final = {
@@ -53,7 +53,7 @@ def test_each_table_belongs_to_a_group() -> None:
 
 
 class Load:
-    """Authors who create points, vote and comment all the time; a service that is away is tried again."""
+    """Authors who create points, vote and comment all the time, and retry while the service is unavailable."""
 
     def __init__(self, moderation: Moderation) -> None:
         self._moderation = moderation
@@ -105,7 +105,7 @@ async def shown(moderation: Moderation) -> set[str]:
 
 
 async def insist(call: Callable[[], Awaitable[T]]) -> T:
-    """Call until the database is there: a copy of it and a restore end all sessions."""
+    """Call until the database is available: copying and restoring it end all sessions."""
     while True:
         try:
             return await call()
@@ -183,7 +183,7 @@ async def is_past(load: Load, rounds: int) -> bool:
 async def test_the_numbers_of_decisions_do_not_come_again(
     moderation: Moderation, database_server: DatabaseServer
 ) -> None:
-    """Whoever reads the event log asks for what is above the number that they have read last."""
+    """A reader of the event log asks for numbers above the last one that it has read."""
 
     async def decide() -> int:
         await moderation.create_point("closed", role=AuthorRole.EXPERT)

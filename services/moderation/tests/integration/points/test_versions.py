@@ -20,7 +20,7 @@ from ...conftest import Moderation
 
 
 async def race(moderation: Moderation, point_id: UUID) -> bool:
-    """Read a point, let a verdict land, and write what was read with one more vote; return whether it was written."""
+    """Read a point, apply a verdict, and write the read point with one more vote; return whether it was written."""
     async with moderation.database.transaction() as tx:
         read = await points.read_point(tx, point_id)
     assert read is not None
@@ -38,7 +38,7 @@ async def test_vote_that_read_before_a_verdict_is_not_written(moderation: Modera
 async def test_without_a_new_version_the_verdict_is_lost(
     moderation: Moderation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The naive way, kept as a test of the test above."""
+    """The naive implementation, to prove that the test above can fail."""
     naive = decisions.SQL["record"].replace(
         ",\n        version = greatest(p.version + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)", ""
     )
@@ -76,7 +76,7 @@ async def test_vote_gives_up_when_others_are_always_faster(moderation: Moderatio
 
 
 async def test_many_voters_and_verdicts(moderation: Moderation) -> None:
-    """Every vote that was taken is counted, and the verdicts hold, in whatever order they come."""
+    """Every accepted vote is counted, and all verdicts apply, in any order."""
     point_id = await moderation.create_point(tags=("other",))
     await moderation.apply(point_id)
 

@@ -1,4 +1,4 @@
-"""Rules are exchanged while the service runs, and each decision says which version made it."""
+"""Rules are reloaded while the service runs, and each decision names the version that made it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ verdicts:
 
 
 def put(file: Path, content: str) -> None:
-    """Put another content in place, whole, as a deployment does."""
+    """Replace the content atomically, as a deployment does."""
     new = file.with_suffix(".new")
     new.write_text(content, "utf-8")
     os.replace(new, file)  # noqa: PTH105 - the name says it
@@ -44,7 +44,7 @@ async def test_a_change_is_live_and_a_wrong_one_is_not(service: Service, rules_f
     service.stand_in.content = PEOPLE
 
     async def decide() -> tuple[str, str]:
-        """Have a text judged by callback; return its status, and the name of the rules."""
+        """Decide a text by callback; return its status, and the name of the rules."""
         key = await service.create_waiting()
         response = await service.call_back(verdict(INSULT, key=key), {**END, "key": key})
         assert response.status_code == 200

@@ -1,4 +1,4 @@
-"""Tables as declared are tables as migrated, and no hot query scans."""
+"""The declared tables equal the migrated ones, and no hot query scans."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def test_no_hot_query_scans(migrated_database: MigratedDatabase) -> None:
 async def test_claims_read_no_text_that_is_not_due(
     migrated_database: MigratedDatabase, name: str, parameters: dict[str, Any]
 ) -> None:
-    # Fails with clock_timestamp() in the condition: a million texts that people have would be read at each check.
+    # Fails with clock_timestamp() in the condition: each check would read a million texts that people have.
     database = await migrated_database("classifeed_moderation")
     async with database.connection() as connection:
         await connection.execute(SEED)

@@ -1,4 +1,4 @@
-"""A seller that came after the last ANALYZE, and plans that serve all parameters: nothing reads more than it needs."""
+"""With a seller newer than the last ANALYZE, and with generic plans, no query reads more than it needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_moderation.store import decisions, subjects
 TEXTS = 20_000
 BATCH = 50
 _MOST_OTHERS = 1_000
-# Texts of two sellers: one from before ANALYZE, one from after it.
+# Texts of two sellers: one from before ANALYZE, and one from after it.
 SEED = """
 INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, seller_id, namespace, external_id,
                       status, next_retry)
@@ -40,7 +40,7 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-# Never prepared, so that they are planned for their limit each time.
+# Never prepared, so that each is planned for its limit.
 UNPREPARED = {"claim_due", "claim_shares"}
 
 
@@ -48,7 +48,7 @@ async def test_what_is_read_does_not_grow_with_the_table(migrated_database: Migr
     database = await migrated_database("classifeed_moderation")
     found: dict[tuple[str, bool], int] = {}
     async with database.transaction() as tx:
-        # In one transaction, so that autovacuum sees nothing of it.
+        # In one transaction, so that autovacuum does not see it.
         await tx.execute(SEED, {"seller": "old", "count": 100})
         await tx.execute("ANALYZE subjects, verdict_cache")
         await tx.execute(SEED, {"seller": "new", "count": TEXTS})

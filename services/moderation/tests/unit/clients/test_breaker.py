@@ -1,4 +1,4 @@
-"""What holds requests back: the breaker while they fail, the pacer in testing."""
+"""Flow control of requests: the circuit breaker while they fail, and the pacer in testing."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ STEP_S = 0.05
 
 
 async def settle() -> None:
-    """Let every task go on until it waits for the clock."""
+    """Let every task run until it waits for the clock."""
     for _ in range(10):
         await asyncio.sleep(0)
 
 
 class Workers:
-    """Workers that have a request each, again and again; how one ends is for the test to say."""
+    """Workers that make one request after another; the test sets the outcomes."""
 
     def __init__(self, breaker: Breaker, clock: FakeClock) -> None:
         self.begun = 0
@@ -46,7 +46,7 @@ class Workers:
             self._breaker.leave(succeeded=self.succeeds)
 
     async def work(self, duration_s: float) -> None:
-        """Let time pass, in steps that are short beside a request."""
+        """Let time pass in steps that are short compared to a request."""
         await settle()
         for _ in range(round(duration_s / STEP_S)):
             await self._clock.advance(STEP_S)
@@ -159,7 +159,7 @@ async def test_a_worker_that_is_stopped_as_it_is_let_through_gives_its_permit_to
     await breaker.enter()
     first, second = (asyncio.create_task(breaker.enter()) for _ in range(2))
     await settle()
-    breaker.leave(succeeded=True)  # the first one's permit, which it never uses
+    breaker.leave(succeeded=True)  # returns the first one's permit, which it never uses
     first.cancel()
     async with asyncio.timeout(10):
         await second

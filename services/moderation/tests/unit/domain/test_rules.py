@@ -1,4 +1,4 @@
-"""What verdicts mean: by region and kind, together, in shadow, and when no rule names them."""
+"""Meaning of verdicts: by region and kind, together, in shadow mode, and without a rule."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_cases_hold_by_kind_and_region(kind: Kind, regions: tuple[int, ...], sta
 
 
 def packaged() -> RuleSet:
-    """Return the rules that come with the service."""
+    """Return the default rules."""
     file = Path(__file__).parents[3] / "src/classifeed_moderation/rules/rules.yaml"
     return RuleSet.of(yaml.safe_load(file.read_text("utf-8")))
 
@@ -61,14 +61,14 @@ def test_the_example_of_tags() -> None:
 
 @pytest.mark.parametrize("kind", Kind)
 def test_a_light_threat_and_an_insult_of_two_contours_are_one_decision(kind: Kind) -> None:
-    """The example of verdicts that come together: one verdict is enough to decide."""
+    """The example of joint verdicts: one verdict is enough to decide."""
     judged = judge(packaged(), "text_auto_light_threat", INSULT, "police", kind=kind)
     assert (judged.status, judged.rule, judged.tags) == (Status.DISAPPROVED, "text_auto_light_threat", ("other",))
     assert (judged.unknown, judged.reason.message) == ((), "The text threatens somebody.")
 
 
 def test_what_was_allowed_last_year_is_forbidden_by_the_rules_of_this_one() -> None:
-    """The same stored verdicts, judged by two versions."""
+    """Two versions of the rules judge the same stored verdicts."""
     last, this = rules({"allowed": True}), rules({"allowed": False})
     assert [judge(each, INSULT).status for each in (last, this)] == [Status.APPROVED, Status.DISAPPROVED]
 
@@ -122,7 +122,7 @@ async def test_wrong_file_is_refused_and_the_old_one_stays(tmp_path: Path) -> No
 
 
 async def swap(snapshot: Any, file: Path, content: str) -> None:
-    """Put another content in place, and look twice as the service does every second."""
+    """Replace the content, and poll twice, as the service does every second."""
     new = file.with_suffix(".new")
     await asyncio.to_thread(new.write_text, content, "utf-8")
     os.replace(new, file)  # noqa: PTH105 - as a deployment does
@@ -139,7 +139,7 @@ async def test_file_that_is_wrong_from_the_start_ends_the_start(tmp_path: Path) 
 
 
 def test_a_change_is_in_force_within_5_s() -> None:
-    """A new file is seen by one look, and taken by the next one."""
+    """One poll sees a new file, and the next one loads it."""
     assert 2 * LOOK_EVERY_S + 1.0 <= 5
     assert rules_snapshot(None)._look_every_s == LOOK_EVERY_S
 

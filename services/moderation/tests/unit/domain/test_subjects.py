@@ -1,4 +1,4 @@
-"""Keys for equal texts: which texts share their verdicts."""
+"""Cache keys: which texts share their verdicts."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def test_texts_of_a_kind_in_the_same_regions_share_verdicts_and_others_do_not() 
 
 
 def test_a_hash_says_which_text_it_is() -> None:
-    """Case and blanks count: a verdict applies to the text that was judged."""
+    """Case and white space count: a verdict applies to exactly the text that was judged."""
     assert len({hash_text(text) for text in ("a", "A", "a ", "")}) == 4

@@ -1,4 +1,4 @@
-"""What offers keeps, and for how long (ADR 0036)."""
+"""Retention: which records offers deletes, and at which age (ADR 0036)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_offers.store import applying, cleaning
 
 CLEAN_UP: Final = "offers.clean-up"
 _ROWS: Final = 2000
-# The guard reads the days of a week; a day may end between the two.
+# The guard reads the days of one week; a day may end between the two.
 _SIZES: Final = timedelta(days=7)
 
 
@@ -20,8 +20,8 @@ def offers_clean_up(*, history_days: int, removed_days: int) -> CleanUp:
     """Return the clean-up.
 
     Args:
-        history_days: how long batches and ends of tasks are kept that a newer task has overtaken.
-        removed_days: how long a removed offer is kept; longer than the receiver keeps its tombstones.
+        history_days: days that batches and ends of superseded tasks are kept.
+        removed_days: days that a removed offer is kept; more than the receiver keeps its tombstones.
     """
     history, removed = timedelta(days=history_days), timedelta(days=removed_days)
     return CleanUp(
@@ -39,7 +39,7 @@ def offers_clean_up(*, history_days: int, removed_days: int) -> CleanUp:
 async def remove_offers(
     begin: Begin, at: datetime, _cursor: Cursor | None, *, age: timedelta, limit: int = _ROWS
 ) -> Slice:
-    """Remove offers of one namespace that have been REMOVED for `age`, and were published so, at most `limit`."""
+    """Delete up to `limit` offers of one namespace that were removed and published as removed `age` ago or earlier."""
     before = at - age
     async with begin() as tx:
         namespace = await cleaning.find_removed(tx, before=before)

@@ -1,4 +1,4 @@
-"""Requester: requests again what has not come, whatever was lost on the way."""
+"""Requester: repeats requests without a response, regardless of where the request or the response was lost."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _ROWS: Final = 1000
 
 
 class Requester(ABC):
-    """Requests again what offers have waited for longer than `wait_s`; the response comes out of what is stored.
+    """Repeats requests of offers that have waited longer than `wait_s`, from the stored offers.
 
-    A subclass says what is awaited.
+    A subclass defines what is awaited.
     """
 
     WHAT: ClassVar[str]
-    """What is awaited, as the backlog and the log name it."""
+    """Name of the awaited thing in the backlog and the log."""
 
     def __init__(self, database: Database, outbox: Outbox, *, wait_s: float, period_s: float) -> None:
         self._database = database
@@ -46,14 +46,14 @@ class Requester(ABC):
     async def request(
         self, tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, wait_s: float
     ) -> list[Message]:
-        """Note that those that still wait are requested again, and return the requests. The caller holds the head."""
+        """Record that still waiting offers are requested again, and return the requests. The caller holds the head."""
 
     @abstractmethod
     async def count(self, tx: Tx) -> int:
-        """Return how many offers wait, and show it."""
+        """Return the number of waiting offers, and set the metric."""
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look every `period_s` until `stop`; faults are retried."""
+        """Look for waiting offers every `period_s` until `stop`; faults are retried."""
         await self._work.run(stop)
 
     def blocked(self) -> Mapping[str, str]:
@@ -61,7 +61,7 @@ class Requester(ABC):
         return self._work.blocked()
 
     async def round(self) -> bool:
-        """Request the next ones; return whether more may wait."""
+        """Request the next offers; return whether more may wait."""
         async with self._database.connection() as connection:
             found = await self.find(connection, wait_s=self._wait_s, limit=_ROWS)
         for namespace, external_ids in found.items():
@@ -78,6 +78,6 @@ class Requester(ABC):
         return is_more
 
     async def backlog(self) -> dict[str, int]:
-        """Return how many offers wait."""
+        """Return the number of waiting offers."""
         async with self._database.transaction() as tx:
             return {f"{self.WHAT}_waiting": await self.count(tx)}

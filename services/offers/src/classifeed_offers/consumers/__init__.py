@@ -1,1 +1,1 @@
-"""What comes in through Kafka."""
+"""Handlers of Kafka messages."""

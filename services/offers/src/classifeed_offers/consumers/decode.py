@@ -1,4 +1,4 @@
-"""From a Kafka record to a request that the rules can rely on; what no retry fixes is poison."""
+"""Decode a Kafka record into a checked request; a record that no retry fixes is poison."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from classifeed_offers.domain.admission import Request
 from classifeed_offers.domain.offers import HASH_BYTES
 from classifeed_offers.domain.patch import FIELDS
 
-# Longer ids do not fit into the resource name of an offer, and much longer ones not into an index.
+# A longer id does not fit into the resource name of an offer, and a much longer one not into an index.
 _ID_LIMIT_CHARS: Final = 256
 _ADDRESS_LIMIT_CHARS: Final = 64
-# The result carries all errors of its batch and up to one warning of ours for each record: it must fit into a message.
+# The result carries all errors of its batch and up to one warning of ours per record, and must fit into a message.
 _BATCH_LIMIT_BYTES: Final = 950_000
 _BATCH_LIMIT_RECORDS: Final = 100
 _TYPES: Final[dict[str, type[Request]]] = {cls.DESCRIPTOR.full_name: cls for cls in (OfferBatch, TaskEnd, RunCheck)}
@@ -46,7 +46,7 @@ def decode_request(record: Record) -> Request:
     """Return the request that a record carries, checked.
 
     Raises:
-        Poison: it is none, or breaks the protocol; the text says where.
+        Poison: the record is no request, or breaks the protocol; the reason names the place.
     """
     request = parse_request(record)
     if request is None:
@@ -64,7 +64,7 @@ def decode_request(record: Record) -> Request:
 
 
 def parse_request(record: Record) -> Request | None:
-    """Return the request that a record carries, unchecked; None when it cannot be read as one."""
+    """Return the request that a record carries, unchecked; None if it cannot be read as one."""
     cls = _TYPES.get(type_of(record))
     if cls is None:
         return None
@@ -75,13 +75,13 @@ def parse_request(record: Record) -> Request | None:
 
 
 def fault_of_address(record: Record, request: Request) -> str | None:
-    """Return what is wrong with whom a request says that it comes from; None: a reply to it finds its sender."""
+    """Return what is wrong with the sender of a request; None: a reply reaches the sender."""
     for name in ("seller_id", "namespace"):
         value = getattr(request, name)
         if not 0 < len(value) <= _ADDRESS_LIMIT_CHARS or "\0" in value:
             return f"{name} {value[:_ADDRESS_LIMIT_CHARS]!r} is not a name of 1 to {_ADDRESS_LIMIT_CHARS} characters"
     if record.key != request.seller_id.encode():
-        return f"key {record.key!r} is not the seller {request.seller_id!r}: there is no order to rely on"
+        return f"key {record.key!r} is not the seller {request.seller_id!r}: the order is not guaranteed"
     if request.task_id < 1 or request.run < 1:
         return f"task_id {request.task_id} and run {request.run} must be above 0"
     return None

@@ -1,4 +1,4 @@
-"""Outcomes of moderation.outcomes.v1: verdicts about texts are applied, and loads learn of them."""
+"""Consume moderation.outcomes.v1: apply verdicts about texts, and report them to the loads."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _STATUSES: Final = {MODERATION_STATUS_APPROVED, MODERATION_STATUS_DISAPPROVED}
 
 
 class OutcomeHandler:
-    """Handles polls of outcomes, for an OrderedConsumer over the positions of a table.
+    """Handles polls of outcomes for an OrderedConsumer over the positions of a table.
 
     Args:
-        outbox: takes what loads have to learn.
-        start_return: has decisions sent to a moderation that lost them.
+        outbox: sends corrections to the loads.
+        start_return: starts the return of decisions to a moderation that lost them.
     """
 
     def __init__(self, outbox: Outbox, *, start_return: StartReturn) -> None:
@@ -38,7 +38,7 @@ class OutcomeHandler:
         """Apply the outcomes of a poll.
 
         Raises:
-            Poison: a record has none, or breaks the protocol.
+            Poison: a record carries no outcomes, or breaks the protocol.
         """
         judged = decode_all(records, decode_outcomes)
         late = await apply_outcomes(tx, judged)
@@ -52,7 +52,7 @@ def decode_outcomes(record: Record) -> TextsJudged:
     """Return the outcomes that a record carries, checked.
 
     Raises:
-        Poison: it has none, or breaks the protocol; the text says where.
+        Poison: the record carries no outcomes, or breaks the protocol; the reason names the place.
     """
     if type_of(record) != _TYPE:
         raise Poison(record, f"is not an outcome, but {type_of(record) or 'of no type'}")

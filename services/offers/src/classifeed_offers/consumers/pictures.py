@@ -1,4 +1,4 @@
-"""Results of pictures.results.v1: pictures of offers are stored or failed, and loads learn of the failed ones."""
+"""Consume pictures.results.v1: record stored and failed pictures, and report failed ones to the loads."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _TYPE: Final = PictureResults.DESCRIPTOR.full_name
 
 
 class PictureHandler:
-    """Handles polls of results, for an OrderedConsumer over the positions of a table.
+    """Handles polls of results for an OrderedConsumer over the positions of a table.
 
     Args:
-        outbox: takes what loads have to learn.
-        picture_namespace: keeps the pictures of offers.
+        outbox: sends failures to the loads.
+        picture_namespace: namespace that keeps the pictures of offers.
     """
 
     def __init__(self, outbox: Outbox, *, picture_namespace: str) -> None:
@@ -34,7 +34,7 @@ class PictureHandler:
         """Apply the results of a poll.
 
         Raises:
-            Poison: a record has none, or breaks the protocol.
+            Poison: a record carries no results, or breaks the protocol.
         """
         results = decode_all(records, decode_results)
         late = await keep_pictures(tx, results, picture_namespace=self._picture_namespace)
@@ -46,10 +46,10 @@ def decode_results(record: Record) -> PictureResults:
     """Return the results that a record carries, checked.
 
     Raises:
-        Poison: it has none, or breaks the protocol; the text says where.
+        Poison: the record carries no results, or breaks the protocol; the reason names the place.
     """
     if type_of(record) != _TYPE:
-        raise Poison(record, f"is no result about pictures, but {type_of(record) or 'of no type'}")
+        raise Poison(record, f"is not a result about pictures, but {type_of(record) or 'of no type'}")
     try:
         results = PictureResults.FromString(record.value)
     except DecodeError as error:
@@ -58,5 +58,5 @@ def decode_results(record: Record) -> PictureResults:
         raise Poison(record, "recipient is not the key of the message")
     for number, result in enumerate(results.results):
         if result.WhichOneof("result") is None:
-            raise Poison(record, f"results[{number}] says neither what is kept nor what failed")
+            raise Poison(record, f"results[{number}] has neither a picture nor a failure")
     return results

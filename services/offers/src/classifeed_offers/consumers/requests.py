@@ -1,4 +1,4 @@
-"""Requests of feeds.offer-requests.v1: polls of them are applied, and their results put into the outbox."""
+"""Consume feeds.offer-requests.v1: apply polls of requests, and put their results into the outbox."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _REASON_LIMIT_CHARS: Final = 500
 def reply_message(
     reply: ProtobufMessage, *, topic: str = FEEDS_OFFER_RESULTS, traces: Mapping[RunKey, Context] = NO_TRACES
 ) -> Message:
-    """Return a reply as a message under its seller's key, in the trace of its run or else the current one.
+    """Return a reply as a message with the seller's key, in the trace of its run if there is one, or the current trace.
 
     Texts to be judged go to moderation, and requests for pictures to the service of pictures.
     """
@@ -55,7 +55,7 @@ def reply_message(
 
 
 class RequestHandler:
-    """Handles polls of requests, for an OrderedConsumer over TablePositions."""
+    """Handles polls of requests for an OrderedConsumer over TablePositions."""
 
     def __init__(
         self,
@@ -96,9 +96,10 @@ class RequestHandler:
         await self._reply(tx, replies, traces)
 
     async def refuse(self, tx: Tx, record: Record, reason: str) -> None:
-        """Reply to the sender of a dead letter, so that it does not wait: the run has to come again.
+        """Reply to the sender of a dead letter, so that it does not wait: the run must be sent again.
 
-        Nobody is known to wait for what cannot be read; a check of the run, or its end, finds such a batch missing.
+        A record that cannot be read gets no reply, because its sender is unknown. A check or the end of the run
+        detects that its batch is missing.
         """
         request = parse_request(record)
         if request is None or fault_of_address(record, request) is not None:

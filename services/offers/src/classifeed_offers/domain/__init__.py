@@ -1,1 +1,1 @@
-"""What an offer is and how a load changes it: pure, without database, Kafka or network."""
+"""Offers and the effects of loads on them: pure functions without database, Kafka or network."""

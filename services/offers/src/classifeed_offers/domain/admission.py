@@ -1,4 +1,4 @@
-"""Which requests of a poll count: in their order, each once, and none below the highest run of its namespace."""
+"""Admission of a poll's requests: in order, each once, and none of a run below the highest run of its namespace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Reply: TypeAlias = OfferBatchResult | TaskEndResult | RunCheckResult
 
 
 class BatchKey(NamedTuple):
-    """What makes a batch the same batch."""
+    """Identity of a batch."""
 
     namespace: Namespace
     run: Run
@@ -23,26 +23,26 @@ class BatchKey(NamedTuple):
 
 
 class RunKey(NamedTuple):
-    """What makes a run the same run."""
+    """Identity of a run."""
 
     namespace: Namespace
     run: Run
 
     @property
     def names(self) -> dict[str, str | int]:
-        """What the log names it by."""
+        """Names of the run in the log."""
         (seller_id, namespace), (task_id, number) = self
         return {"seller": seller_id, "namespace": namespace, "task": task_id, "run": number}
 
 
 class Admission(Enum):
-    """How a request is taken."""
+    """Treatment of a request."""
 
     APPLY = "apply"
     STALE = "stale"  # a higher run was seen, or its own run is completed: changes nothing
-    REPEATED = "repeated"  # taken before: changes nothing, and gets the same result again
-    REFUSED = "refused"  # has the numbers of something that was taken before, and other content
-    CHECK = "check"  # wants a reply in its order, and nothing else
+    REPEATED = "repeated"  # applied before: changes nothing, and gets the same result again
+    REFUSED = "refused"  # has the numbers of an applied request, but other content
+    CHECK = "check"  # only needs a reply in its order
 
 
 def namespace_of(request: Request) -> Namespace:
@@ -56,7 +56,7 @@ def run_key_of(message: Request | Reply) -> RunKey:
 
 
 def batch_key_of(batch: OfferBatch) -> BatchKey:
-    """Return what a batch is identified by."""
+    """Return the identity of a batch."""
     return BatchKey(*run_key_of(batch), batch.batch_id)
 
 
@@ -66,13 +66,13 @@ def admit(
     applied: Mapping[BatchKey, bytes],
     ended: Mapping[RunKey, bytes | None],
 ) -> tuple[list[Admission], dict[Namespace, Run]]:
-    """Return how each request is taken, and the heads that moved.
+    """Return how each request is treated, and the heads that moved.
 
     Args:
-        requests: in the order of their partition.
+        requests: requests in the order of their partition.
         heads: highest run seen in each namespace of the requests; (0, 0) for a namespace without loads.
-        applied: the digests of those of the requests' batches that were applied before.
-        ended: the digests of those of the requests' runs whose end was recorded before; None where it is not known.
+        applied: digests of the batches in `requests` that were applied before.
+        ended: digests of the runs in `requests` whose end was recorded before; None: the digest is unknown.
     """
     now_heads = dict(heads)
     now_applied = dict(applied)

@@ -1,4 +1,4 @@
-"""The end of a run: is the load whole, and may it remove what it lacks and make the changes that wait?"""
+"""Completion of a run: whether the load is whole, and whether it may remove offers and make its waiting changes."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _NAMED_MISSING = 100
 
 
 class Wholeness(NamedTuple):
-    """Whether all batches of a run were applied as they were sent; `missing` names the first 100 that never came."""
+    """Whether all batches of a run were applied as they were sent; `missing` has the first 100 missing numbers."""
 
     whole: bool
     missing: list[int]
 
 
 def check_whole(end: TaskEnd, batches: Sequence[tuple[int, bytes]]) -> Wholeness:
-    """Compare a run's terminal message with the batches that were applied, (number, digest) in order of the numbers.
+    """Compare a run's terminal message with its applied batches, given as (number, digest) in order of the numbers.
 
-    A count alone would not do: a batch of other content under the same number, or one too many, must not end a load.
+    A count is not enough: a batch with other content under the same number, or an extra batch, must not end a load.
     """
     have = {batch_id for batch_id, _ in batches}
     if len(have) < end.batch_count or any(batch_id > end.batch_count for batch_id in have):
@@ -54,13 +54,13 @@ def check_whole(end: TaskEnd, batches: Sequence[tuple[int, bytes]]) -> Wholeness
 
 
 class Guard(NamedTuple):
-    """When a load is held because of what it would remove or change.
+    """Limits above which a load is held.
 
     Attributes:
-        least_offers: a loss of fewer offers is never held, nor a change of fewer prices, nor of fewer available offers.
-        share_percent: a loss of up to this share of the namespace's offers is never held.
-        price_factor: a change of a price by this factor or more waits for the end of its load; 0: none does.
-        holds_unavailable: whether a load is held of which no offer is available any more.
+        least_offers: minimum number of removals, price changes or formerly available offers for a load to be held.
+        share_percent: share of a namespace's offers up to which a loss is never held, in percent.
+        price_factor: factor from which on a change of a price waits for the end of its load; 0: none waits.
+        holds_unavailable: whether a load is held if it leaves no offer available.
     """
 
     least_offers: int = 20
@@ -70,15 +70,15 @@ class Guard(NamedTuple):
 
     @property
     def looks_at_changes(self) -> bool:
-        """Whether the content of an offer before a change matters."""
+        """Whether the guard needs the content of an offer before a change."""
         return bool(self.price_factor) or self.holds_unavailable
 
     def sets_aside(self, shift: Shift, *, has_available: bool) -> bool:
-        """Return whether a change waits for the end of its run: until then nobody knows whether the load is a mistake.
+        """Return whether a change waits for the end of its run, because the load may be a mistake.
 
         Args:
-            shift: what the change does.
-            has_available: whether an available offer has come in the run, so that not everything becomes unavailable.
+            shift: effect of the change.
+            has_available: whether the run has had an available offer, so that not everything becomes unavailable.
         """
         if shift.moves_price(self.price_factor):
             return True
@@ -86,13 +86,13 @@ class Guard(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """What a whole REPLACE load lacks of a namespace; counted are offers of the feed that are ACTIVE or PENDING.
+    """Offers of a namespace that a whole REPLACE load lacks; counts offers of the feed that are ACTIVE or PENDING.
 
     Attributes:
-        before: offers that the namespace had at the last load before this one that removed what it lacked.
-        lacking: those of them that the load lacks.
-        unseen: all that the load lacks, with those that loads have brought that were held, rejected or broken off.
-        most_before: the largest `before` of the loads of the last 7 days; 0 where there was none.
+        before: offers that the namespace had at the last earlier load that completed its removals.
+        lacking: offers of `before` that the load lacks.
+        unseen: all offers that the load lacks, including offers from loads that were held, rejected or broken off.
+        most_before: the largest `before` of the loads of the last 7 days; 0: there was none.
         is_empty: whether the load has no offer at all.
     """
 
@@ -104,17 +104,17 @@ class Loss(NamedTuple):
 
     @property
     def removals(self) -> int:
-        """What somebody has to decide about."""
+        """Number of offers that a person must decide about."""
         return self.unseen if self.is_empty else self.lacking
 
     @property
     def baseline(self) -> int:
-        """What the loss is measured by: many small losses within a week are one large one."""
+        """Number of offers that the loss is measured against: small losses within a week add up to a large one."""
         return max(self.before, self.most_before)
 
 
 class Course(Enum):
-    """What happens to what waits for the end of a whole load: removals of what it lacks, and changes set aside."""
+    """Course of removals and waiting changes at the end of a whole load."""
 
     PROCEED = "proceed"
     HOLD = "hold"
@@ -122,9 +122,9 @@ class Course(Enum):
 
 
 class Decision(NamedTuple):
-    """What happens at the end of a load, why it is held, and whether earlier sizes are forgotten.
+    """Decision at the end of a load: its course, the reasons of a hold, and whether earlier sizes are forgotten.
 
-    Once a loss was allowed, a later load must not be measured by what the namespace had before it.
+    Once a loss was allowed, a later load must not be measured against the size before it.
     """
 
     course: Course
@@ -141,12 +141,12 @@ _NAMES: Final = {
 
 
 def name_of_decision(decision: HoldDecision) -> str | None:
-    """Return the name that a decision is stored by; None where nothing was decided."""
+    """Return the stored name of a decision; None: nothing was decided."""
     return _NAMES.get(decision)
 
 
 def is_final(decision: HoldDecision) -> bool:
-    """Return whether a decision settles a held load, and not only allows something beforehand."""
+    """Return whether a decision settles a held load, instead of only allowing something in advance."""
     return decision in {HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT}
 
 
@@ -156,14 +156,14 @@ def decision_of(name: str | None) -> HoldDecision:
 
 
 def decide_end(loss: Loss, changes: Changes, guard: Guard, disposition: str, decision: HoldDecision) -> Decision:
-    """Decide whether a whole load removes what it lacks and makes the changes that wait.
+    """Decide whether a whole load removes the offers that it lacks and makes its waiting changes.
 
     Args:
-        loss: what the load lacks.
-        changes: what it changes.
-        guard: the limits of the installation.
-        disposition: DELETE, DELETE_ALL, or MAKE_MANUAL: the last leaves every offer in the search and is never held.
-        decision: what was decided, or allowed beforehand, by the terminal message.
+        loss: offers that the load lacks.
+        changes: changes of the load.
+        guard: limits of the installation.
+        disposition: DELETE, DELETE_ALL, or MAKE_MANUAL, which leaves every offer in the search and is never held.
+        decision: decision, or permission in advance, from the terminal message.
     """
     if decision == HOLD_DECISION_REJECT:
         return Decision(Course.DROP)
@@ -179,7 +179,7 @@ def decide_end(loss: Loss, changes: Changes, guard: Guard, disposition: str, dec
 
 
 def find_removal_reasons(loss: Loss, guard: Guard) -> tuple[HoldReason, ...]:
-    """Return why a loss has to be decided about by a person; nothing where it need not."""
+    """Return why a person must decide about a loss; empty: nobody must."""
     if not loss.removals:
         return ()
     if loss.is_empty:
@@ -190,9 +190,9 @@ def find_removal_reasons(loss: Loss, guard: Guard) -> tuple[HoldReason, ...]:
 
 
 def find_change_reasons(changes: Changes, guard: Guard) -> tuple[HoldReason, ...]:
-    """Return why changes have to be decided about by a person; nothing where they need not.
+    """Return why a person must decide about changes; empty: nobody must.
 
-    The median of the changed prices moves far exactly if more than half of them do.
+    The median price moves far exactly if more than half of the changed prices do.
     """
     reasons = []
     if changes.prices >= guard.least_offers and changes.moved * 2 > changes.prices:

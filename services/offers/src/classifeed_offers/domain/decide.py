@@ -1,8 +1,8 @@
-"""What one record of a load does to one offer. The whole of the rules, without any input or output.
+"""Decide the effect of one record of a load on one offer. All rules are here, without I/O.
 
-A task may reach its owner several times: as a later run after a crash. An offer that an earlier run of the same task
-has written is found equal to its record; its outcome is what that run did (`last_change`), so that the statistics
-of the task are those of one undisturbed run.
+A task may arrive several times, as a later run after a crash. A record then equals the offer that an earlier run of
+the same task has written. Its outcome is the change that the earlier run made (`last_change`), so that the task's
+statistics are those of a single undisturbed run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RecordOutcome(Enum):
 
 
 class Finding(Enum):
-    """What only the owner can find wrong with a record, by its stable code."""
+    """Problems of a record that only the owner of the offers can find, by stable code."""
 
     KEPT_NOTHING = "SKIPPED_TILL_NEXT_LOAD"
     UNKNOWN_TO_PATCH = "PATCH_UNKNOWN_OFFER"
@@ -44,8 +44,12 @@ class Finding(Enum):
 class Decision(NamedTuple):
     """The effect of one record.
 
-    `state` is what the offer becomes, None when nothing is written. `seen` says that the load has the offer, so that
-    the end of the load leaves it alone. `ban` says why moderation refuses it.
+    Attributes:
+        outcome: outcome that is counted.
+        seen: whether the load has the offer, so that the end of the load does not remove it.
+        state: new state of the offer; None: nothing is written.
+        finding: problem of the record; None: there is none.
+        ban: reason why moderation refuses the offer; None: it does not.
     """
 
     outcome: RecordOutcome
@@ -61,14 +65,14 @@ _OUTCOME_OF_CHANGE = {Change.ADDED: RecordOutcome.ADDED, Change.UPDATED: RecordO
 def decide(
     record: OfferRecord, state: OfferState | None, *, task_id: int, mode: LoadMode, moderation: Moderation
 ) -> Decision:
-    """Return what `record` does to the offer of its external id.
+    """Return the effect of `record` on the offer with its external id.
 
     Args:
-        record: valid as `consumers.decode` checks it: an OFFER without errors has content and a hash.
-        state: the offer as it stands, None when the namespace never had it; with its content in a PATCH load.
-        task_id: the task of the load.
-        mode: what the load does with the namespace.
-        moderation: checks each offer that is to be written.
+        record: a record that `consumers.decode` has checked: an OFFER without errors has content and a hash.
+        state: current offer, with its content in a PATCH load; None: the namespace never had it.
+        task_id: task of the load.
+        mode: effect of the load on the namespace.
+        moderation: decides the status of each offer that is written.
     """
     if record.kind == RECORD_KIND_DUPLICATE:
         return Decision(RecordOutcome.DUPLICATE)
@@ -108,7 +112,7 @@ def _decide_patch(record: OfferRecord, existing: OfferState, task_id: int, moder
     if merged == OfferContent.FromString(stored):
         return _unwritten(existing, task_id)
     standing = moderation.standing_of(merged, existing)
-    # Who keeps the offer stays as it was: a file of stocks does not bring an offer back into the feed.
+    # The origin stays: a file of stocks does not bring an offer back into the feed.
     written = existing._replace(
         content_hash=hash_of(merged),
         last_task_id=task_id,
@@ -133,7 +137,7 @@ def _unwritten(existing: OfferState, task_id: int) -> Decision:
 
 
 def columns_of(standing: Standing) -> dict[str, Any]:
-    """Return the fields of an OfferState that follow from a standing."""
+    """Return the fields of an OfferState that a standing determines."""
     return {
         "status": standing.status,
         "moderation": standing.by,

@@ -1,4 +1,4 @@
-"""What the search knows about an offer, and the schema of it (client `offers`)."""
+"""Documents of offers for the search, and their schema (client `offers`)."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class DueOffer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PictureRules:
-    """How documents name pictures.
+    """Rules for the addresses of pictures in documents.
 
     Attributes:
-        base_url: before the path of a stored picture.
-        size: of stored pictures.
-        links: whether links stand for pictures that are not stored yet.
-        is_kept: whether pictures are requested at all; if not, all are links.
+        base_url: prefix of the path of a stored picture.
+        size: size of stored pictures.
+        links: whether a document contains the link of a picture that is not stored yet.
+        is_kept: whether pictures are requested at all; if not, documents contain links only.
     """
 
     base_url: str = ""
@@ -77,7 +77,7 @@ _RULES: Final = PictureRules()
 
 
 def schema() -> Schema:
-    """Return the schema of epoch 1. Inside an epoch only new optional fields may be added."""
+    """Return the schema of epoch 1. Within an epoch, only new optional fields may be added."""
 
     def text(name: str, boost: float = 1.0, *, stored: bool = True) -> FieldSchema:
         return FieldSchema(
@@ -112,9 +112,9 @@ def schema() -> Schema:
 
 
 def compose(due: DueOffer, rules: PictureRules = _RULES) -> RawDocument:
-    """Return the document of an offer: what the search shall show of it now, or that it shall show nothing.
+    """Return the document that the search must show for an offer now, or a deletion.
 
-    Its timestamp is when it was read, so that a push repeated for a repair counts as fresh.
+    The timestamp is the time of the read, so that a push repeated for a repair counts as fresh.
     """
     document = RawDocument(
         pk=OfferName(due.seller_id, due.namespace, due.external_id).document_pk,
@@ -161,7 +161,7 @@ def _values(due: DueOffer, content: OfferContent, rules: PictureRules) -> dict[s
 def _pictures(urls: Sequence[str], records: bytes | None, rules: PictureRules) -> Sequence[str]:
     """Return addresses of stored pictures and links of others, in the order of the links.
 
-    One that failed is left out, unless nothing else is there to show. The link of one that may not be shown never is.
+    A failed picture is omitted unless there is nothing else to show; one that may not be shown is always omitted.
     """
     if not rules.is_kept:
         return urls
@@ -181,13 +181,13 @@ def _pictures(urls: Sequence[str], records: bytes | None, rules: PictureRules) -
 
 
 def picture_address(info: PictureInfo, rules: PictureRules = _RULES) -> str:
-    """Return where a stored picture is: in the size that documents name, or as the original where it lacks that."""
+    """Return the address of a stored picture, in the configured size or, if it lacks that size, as the original."""
     size = rules.size if any(it.name == rules.size for it in info.sizes) else _ORIGINAL
     return f"{rules.base_url}/get/{info.namespace}/{info.group_id}/{info.name}/{size}"
 
 
 def plain_text(html: str) -> str:
-    """Return a seller's description without tags and entities: names of tags are no words of the offer."""
+    """Return a seller's description without tags and entities: tag names are not words of the offer."""
     if "<" not in html and "&" not in html:
         return html
     return unescape(_TAG.sub(" ", html)).strip()

@@ -1,4 +1,4 @@
-"""Moderation: where an offer stands for the sake of its text, before and after its verdict."""
+"""Moderation status of an offer, before and after the verdict about its text."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from classifeed_offers.domain.texts import hash_text, plain_text
 
 
 class Standing(NamedTuple):
-    """Where an offer stands for the sake of its text.
+    """Moderation status of an offer.
 
     Attributes:
         status: PENDING, ACTIVE or BANNED.
-        by: who decided so (kept in `offers.moderation`).
-        text_hash: which text it has.
-        approved_text_hash: which text may be shown; None: none.
-        ban: why the text is refused, a Ban; None: it is not.
-        published_content: what the search shows where that is another text; None: the same.
-        is_requested: whether a verdict about the text has to be requested.
+        by: name of the decider, as kept in `offers.moderation`.
+        text_hash: hash of the current text.
+        approved_text_hash: hash of the text that may be shown; None: none may.
+        ban: serialized Ban with the reason of a refusal; None: the text is not refused.
+        published_content: content that the search shows if it differs from the offer's; None: it does not differ.
+        is_requested: whether a verdict about the text must be requested.
     """
 
     status: Status
@@ -33,37 +33,37 @@ class Standing(NamedTuple):
 
 
 class Moderation(Protocol):
-    """Says where an offer stands. Called once for each offer that a load writes; must not block."""
+    """Decides the moderation status. Called once for each offer that a load writes; must not block."""
 
     def standing_of(self, content: OfferContent, before: OfferState | None) -> Standing:
-        """Return the standing of an offer that says `content`, and stood as `before`; None: it is new.
+        """Return the standing of an offer with `content` whose state was `before`; None: it is new.
 
-        May be called again with the same, when a poll is retried.
+        A retried poll may repeat the call with the same arguments.
         """
         ...
 
 
 class ApprovedBySetting:
-    """Takes the place of a moderation service: every text is approved, and the offer's row says by what."""
+    """Replaces a moderation service: approves every text, and the offer's row records that the setting did."""
 
     BY = "setting"
 
     def standing_of(self, content: OfferContent, before: OfferState | None) -> Standing:  # noqa: ARG002 - all are
-        """Return ACTIVE, by the setting."""
+        """Return ACTIVE, approved by the setting."""
         text_hash = hash_text(content)
         return Standing(Status.ACTIVE, self.BY, text_hash, text_hash)
 
 
 class ByVerdicts:
-    """Judges by the text: one that was approved is not judged again, whatever else changes.
+    """Decides by the text: an approved text is not judged again, even if other fields change.
 
-    A new text waits. Where an approved one was shown, it stays in the search with all that is new around it.
+    A new text waits. If an approved text was shown, it stays in the search with the new values of other fields.
     """
 
     BY = "moderation"
 
     def standing_of(self, content: OfferContent, before: OfferState | None) -> Standing:
-        """Return the standing by what is known of the text."""
+        """Return the standing that follows from what is known about the text."""
         text_hash = hash_text(content)
         if before is None:
             return Standing(Status.PENDING, self.BY, text_hash, is_requested=True)
@@ -90,7 +90,7 @@ class ByVerdicts:
 
 
 def text_to_judge(external_id: str, content: OfferContent, text_hash: bytes, content_version: int) -> OfferText:
-    """Return a text as moderation gets it."""
+    """Return a text as moderation receives it."""
     return OfferText(
         external_id=external_id,
         text_hash=text_hash,
@@ -101,7 +101,7 @@ def text_to_judge(external_id: str, content: OfferContent, text_hash: bytes, con
 
 
 def _texts_of(before: OfferState) -> tuple[bytes | None, bytes | None]:
-    """Return which text an offer has, and which one may be shown; a row from before texts were hashed shows its own."""
+    """Return the hashes of the current and the approved text; an old row without hashes shows its own text."""
     if before.text_hash is not None:
         return before.text_hash, before.approved_text_hash
     if before.content is None or before.status is not Status.ACTIVE:

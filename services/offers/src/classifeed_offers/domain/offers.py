@@ -1,4 +1,4 @@
-"""Words of the domain: where an offer stands, who keeps it, what last happened to it."""
+"""Basic types of the domain: status, origin and last change of an offer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HASH_BYTES = 16
 
 
 class Status(StrEnum):
-    """Where an offer stands; the names are those of the contract's OfferStatus."""
+    """Status of an offer; the names are those of the contract's OfferStatus."""
 
     PENDING = "PENDING"
     ACTIVE = "ACTIVE"
@@ -23,14 +23,14 @@ class Status(StrEnum):
 
 
 class Origin(StrEnum):
-    """Who keeps an offer alive: the namespace's feed, or a person."""
+    """Owner of an offer: the namespace's feed, or a person."""
 
     FEED = "FEED"
     MANUAL = "MANUAL"
 
 
 class Change(StrEnum):
-    """What the task named in `last_task_id` did to the offer."""
+    """Change of an offer by the task `last_task_id`."""
 
     ADDED = "ADDED"
     UPDATED = "UPDATED"
@@ -39,21 +39,21 @@ class Change(StrEnum):
 
 
 class Namespace(NamedTuple):
-    """One seller's namespace: offers, loads and errors of two namespaces never touch each other."""
+    """One seller's namespace; offers, loads and errors of two namespaces never affect each other."""
 
     seller_id: str
     namespace: str
 
 
 class Run(NamedTuple):
-    """One try of one task of a namespace. Within a namespace a greater run rules over a smaller one."""
+    """One attempt of one task of a namespace. Within a namespace, a greater run supersedes a smaller one."""
 
     task_id: int
     run: int
 
 
 class Place(NamedTuple):
-    """Where a load has an offer: its task, and the position and line in its file, from 1; 0 when unknown."""
+    """Place of an offer in a load: the task, and the position and line in the file, from 1; 0: unknown."""
 
     task_id: int
     ordinal: int = 0
@@ -61,10 +61,18 @@ class Place(NamedTuple):
 
 
 class OfferState(NamedTuple):
-    """What a load has to know about an offer. `offer_id` is 0 for one that is not stored yet; `content` and `pictures`
-    are None where nothing needs them and they were not read; the five before are as in `offers`. `is_requested` says
-    that a verdict about its text has to be requested, `awaits_pictures` that results about its pictures are to come.
-    `last_ordinal` and `last_line` are set where it is written, and not read.
+    """State of an offer, as far as a load needs it.
+
+    Attributes not listed are as in the table `offers`.
+
+    Attributes:
+        offer_id: id of the offer; 0: it is not stored yet.
+        content: content of the offer; None: it was not needed and not read.
+        pictures: records of its pictures; None: they were not needed and not read.
+        is_requested: whether a verdict about its text must be requested.
+        awaits_pictures: whether results about its pictures are awaited.
+        last_ordinal: set for writing only, and not read.
+        last_line: set for writing only, and not read.
     """
 
     offer_id: int
@@ -88,7 +96,7 @@ class OfferState(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Whether the offer is there for its seller: a removed one only keeps its row."""
+        """Whether the seller has the offer: a removed offer only keeps its row."""
         return self.status is not Status.REMOVED
 
 
@@ -98,5 +106,5 @@ def digest_of(data: bytes) -> bytes:
 
 
 def hash_of(content: OfferContent) -> bytes:
-    """Return the hash of an offer's content, for offers that are changed here and not by a whole record of a feed."""
+    """Return the hash of an offer's content, for offers that this service changes without a whole feed record."""
     return digest_of(content.SerializeToString(deterministic=True))

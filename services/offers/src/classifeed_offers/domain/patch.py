@@ -1,4 +1,4 @@
-"""Single fields put onto an offer that exists: by a file that names them (PATCH), or by hand."""
+"""Change single fields of an existing offer: by a file that names them (PATCH), or by hand."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ FIELDS: Final = {field.name: field for field in OfferContent.DESCRIPTOR.fields}
 
 
 def merge_content(stored: bytes, patch: OfferContent, named_fields: Iterable[str]) -> OfferContent:
-    """Return what the offer says once the named fields are taken from `patch`; a named field it lacks becomes unset.
+    """Return the offer with the named fields taken from `patch`; a named field that `patch` lacks becomes unset.
 
-    A price without a currency is in the currency that the offer has: stock-only files name none.
+    A price without a currency keeps the currency of the offer, because stock-only files name none.
 
     Raises:
         KeyError: OfferContent has no such field.
@@ -47,10 +47,10 @@ def offer_not_found(name: OfferName) -> NotFound:
 
 
 def check_manual(name: OfferName, state: OfferState) -> None:
-    """Pass if the offer is kept by hand.
+    """Check that the offer is kept by hand.
 
     Raises:
-        FailedPrecondition: the feed of its namespace keeps it.
+        FailedPrecondition: the offer belongs to the feed of its namespace.
     """
     if state.origin is not Origin.MANUAL:
         raise FailedPrecondition(
@@ -61,7 +61,7 @@ def check_manual(name: OfferName, state: OfferState) -> None:
 
 
 def check_version(name: OfferName, stored: int, given: int) -> None:
-    """Pass if a change was made from the stored version, or from any (0).
+    """Check that a change was made from the stored version, or from any (0).
 
     Raises:
         Aborted: the offer has changed since.
@@ -76,10 +76,10 @@ def check_version(name: OfferName, stored: int, given: int) -> None:
 
 
 def check_mask(paths: Sequence[str]) -> None:
-    """Pass if a mask names fields of OfferContent.
+    """Check that a mask names fields of OfferContent.
 
     Raises:
-        InvalidArgument: it names none, or another one.
+        InvalidArgument: the mask is empty or names an unknown field.
     """
     unknown = [path for path in paths if path not in FIELDS]
     if unknown or not paths:
@@ -88,10 +88,10 @@ def check_mask(paths: Sequence[str]) -> None:
 
 
 def merge(state: OfferState, content: OfferContent, paths: Sequence[str]) -> OfferContent:
-    """Return what the offer says once the named fields are taken from `content`.
+    """Return the offer with the named fields taken from `content`.
 
     Raises:
-        InvalidArgument: it would have no title, or an amount without a currency.
+        InvalidArgument: the result would have no title, or an amount without a currency.
     """
     merged = merge_content(state.content or b"", content, paths)
     if not merged.title.strip():

@@ -1,4 +1,4 @@
-"""What a seller reads of a picture that could not be had: one warning for each offer and link."""
+"""Warnings to the seller about failed pictures: one for each offer and link."""
 
 from __future__ import annotations
 
@@ -84,18 +84,18 @@ CODES: Final = _by_failure(
 
 DELETED: Final = "PICTURE_DELETED"
 NEVER_SHOWN: Final = frozenset({"PICTURE_NOINDEX", DELETED})
-"""Failures of pictures that could be had and may not be shown: their host forbids it, or an operator did."""
+"""Failures of pictures that were downloaded but may not be shown: their host forbids it, or an operator did."""
 
 
 def code_of(failure: LoadFailure) -> str:
-    """Return the code by which sellers know a failure."""
+    """Return the error code that sellers see for a failure."""
     if failure.http_status == _UNAVAILABLE_FOR_LEGAL_REASONS:
         return "PICTURE_BLOCKED"
     return CODES.get(failure.code, FAILED)
 
 
 def picture_issue(external_id: str, picture: OfferPicture, *, ordinal: int = 0, line: int = 0) -> OfferError:
-    """Return the warning about a picture that failed; the same link has the same in every load, until it is stored."""
+    """Return the warning about a failed picture; a link gets the same warning in every load until it is stored."""
     code = code_of(picture.failure)
     words = WORDS[code]
     url = picture.url if len(picture.url) <= _URL_CHARS else f"{picture.url[: _URL_CHARS - 1]}…"

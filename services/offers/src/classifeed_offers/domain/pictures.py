@@ -1,4 +1,4 @@
-"""Pictures of an offer: what a load makes of them, and what results make of them. Nothing here reads or writes."""
+"""Pictures of an offer: the effects of loads and results on them. Pure functions without I/O."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from classifeed_common.splitting import split_by_size
 from classifeed_offers.domain.offers import Namespace, Place
 from classifeed_offers.domain.picture_issues import DELETED, code_of
 
-MAX_PICTURES: Final = 1024  # as many values as a field of a document takes
+MAX_PICTURES: Final = 1024  # the maximum number of values in a field of a document
 _FAILURE_CHARS: Final = 500
-_CLIENT: Final = "offers"  # whose export of used links says when a picture may go
+_CLIENT: Final = "offers"  # the client whose export of used links decides when a picture may be deleted
 
 
 class PicturePlan(NamedTuple):
-    """What becomes of the pictures of an offer that a load writes.
+    """Pictures of an offer after a load writes it.
 
     Attributes:
-        pictures: PictureRecords of all; None where it has none.
-        faults: PictureRecords of those that failed; None where none did.
+        pictures: PictureRecords of all pictures; None: there are none.
+        faults: PictureRecords of failed pictures; None: none failed.
         requested: links to request.
         is_awaited: whether a result is awaited.
-        is_changed: whether the links are others than before.
+        is_changed: whether the links differ from before.
     """
 
     pictures: bytes | None = None
@@ -44,14 +44,14 @@ class PicturePlan(NamedTuple):
 
 
 class PictureChange(NamedTuple):
-    """What results make of the pictures of an offer.
+    """Pictures of an offer after results are applied.
 
     Attributes:
         pictures: as in PicturePlan.
         faults: as in PicturePlan.
         is_awaited: as in PicturePlan.
         is_shown: whether the offer's document changes.
-        failed: those that were not known to fail so.
+        failed: pictures with a new failure.
     """
 
     pictures: bytes
@@ -62,24 +62,24 @@ class PictureChange(NamedTuple):
 
 
 def read_pictures(records: bytes | None) -> Sequence[OfferPicture]:
-    """Return pictures as they are stored."""
+    """Return stored pictures."""
     return () if records is None else PictureRecords.FromString(records).pictures
 
 
 def plan_pictures(urls: Sequence[str], before: bytes | None, *, place: Place, now: Timestamp) -> PicturePlan:
-    """Return what becomes of the pictures of an offer: a link that it had keeps its state, each new one is requested.
+    """Return the pictures of an offer after a load: known links keep their state, and new links are requested.
 
     Args:
-        urls: links of the offer as it is written; those beyond the 1,024th are left alone.
-        before: PictureRecords of the offer as it stood; None: nothing is known, and all are requested.
-        place: where the load has the offer.
-        now: when they are requested.
+        urls: links of the offer as it is written; links beyond the 1,024th are ignored.
+        before: PictureRecords of the offer before; None: nothing is known, and all links are requested.
+        place: place of the offer in the load.
+        now: time of the request.
     """
     if not urls:
         return PicturePlan(is_changed=before is not None)
     wanted = list(dict.fromkeys(urls[:MAX_PICTURES]))
     awaited = {"state": OFFER_PICTURE_STATE_AWAITED, "request_time": now, **place._asdict()}
-    if before is None:  # a new offer: many come at once
+    if before is None:  # a fast path, because many new offers arrive at once
         records = PictureRecords()
         for url in wanted:
             records.pictures.add(url=url, **awaited)
@@ -97,15 +97,15 @@ def plan_pictures(urls: Sequence[str], before: bytes | None, *, place: Place, no
 
 
 def plan_awaited(before: bytes | None, *, exists: bool) -> PicturePlan:
-    """Return the pictures of an offer as they are; one that is removed awaits nothing."""
+    """Return the current pictures of an offer; a removed offer awaits nothing."""
     pictures = read_pictures(before)
     return PicturePlan(before, _faults_of(pictures), is_awaited=exists and _is_awaited(pictures))
 
 
 def apply_results(before: bytes, results: Mapping[str, PictureResult]) -> PictureChange | None:
-    """Return what results, by their links, make of the pictures of an offer; None: nothing.
+    """Return the pictures of an offer after `results`, given by link; None: nothing changes.
 
-    The highest attempt holds. A result without a number is about a request that was refused as it came.
+    The highest attempt wins. A result without a number is about a request that was refused on arrival.
     """
     pictures = list(read_pictures(before))
     is_changed, is_shown = False, False
@@ -126,7 +126,7 @@ def apply_results(before: bytes, results: Mapping[str, PictureResult]) -> Pictur
 
 
 def newest_results(results: Iterable[PictureResult]) -> dict[str, PictureResult]:
-    """Return the result with the highest attempt for each link; of equal ones the last."""
+    """Return the result with the highest attempt for each link; among equal attempts the last one."""
     newest: dict[str, PictureResult] = {}
     for result in results:
         known = newest.get(result.url)
@@ -136,19 +136,19 @@ def newest_results(results: Iterable[PictureResult]) -> dict[str, PictureResult]
 
 
 def awaited_urls(records: bytes | None) -> list[str]:
-    """Return the links of which the result is awaited."""
+    """Return the links whose result is awaited."""
     return [it.url for it in read_pictures(records) if it.state == OFFER_PICTURE_STATE_AWAITED]
 
 
 def lasting_urls(records: bytes | None) -> list[str]:
-    """Return the links that may be requested again at any time: all but those whose picture somebody has deleted."""
+    """Return the links that may be requested again: all except links of pictures that an operator deleted."""
     return [it.url for it in read_pictures(records) if it.failure.code != DELETED]
 
 
 def request_messages(
     name: Namespace, urls_of: Mapping[str, Sequence[str]], *, picture_namespace: str, now: Timestamp
 ) -> list[PictureRequests]:
-    """Return requests for links of a namespace's offers, by external id, as messages, each small enough for Kafka."""
+    """Return messages, each small enough for Kafka, that request the links of a namespace's offers (by external id)."""
     requests = [
         PictureRequest(
             url=url, namespace=picture_namespace, reference=f"{name.namespace}/{external_id}", request_time=now
@@ -162,7 +162,7 @@ def request_messages(
 
 
 def parse_reference(seller_id: str, reference: str) -> tuple[Namespace, str] | None:
-    """Return the namespace and the external id that a reference names; None: it is none of ours."""
+    """Return the namespace and the external id in a reference; None: it is not a reference of ours."""
     namespace, slash, external_id = reference.partition("/")
     if not (namespace and slash and external_id) or "\0" in reference:
         return None
@@ -198,7 +198,7 @@ def _with_result(known: OfferPicture, result: PictureResult) -> OfferPicture:
 
 
 def _address_of(info: PictureInfo) -> PictureInfo:
-    """Return what is kept of a picture: where it is, and in which sizes."""
+    """Return the part of a picture's information that is kept: its address and sizes."""
     return PictureInfo(
         namespace=info.namespace,
         group_id=info.group_id,

@@ -1,4 +1,4 @@
-"""The replies to requests: messages of the topic feeds.offer-results.v1."""
+"""Replies to requests: messages of the topic feeds.offer-results.v1."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from classifeed_offers.domain.picture_issues import picture_issue
 from classifeed_offers.domain.pictures import read_pictures
 
 TEXT_FORBIDDEN = "TEXT_FORBIDDEN"
-_RECORD_PICTURES = 20  # of one offer no more issues are listed in its file
-# A result has to fit into a message of a mebibyte with one more warning for each record.
+_RECORD_PICTURES = 20  # the maximum number of issues that are listed per offer
+# A result must fit into a message of a mebibyte together with one more warning for each record.
 _RESULT_BYTES = 800_000
 
 _MESSAGES = {
@@ -71,7 +71,7 @@ class BatchSummary:
         exists: bool = False,
         ban: bytes | None = None,
     ) -> None:
-        """Count a record, of which the offer `exists` or not, and note what only the owner can find wrong with it."""
+        """Count a record and note its findings; `exists` says whether the namespace has the offer."""
         self._outcomes[outcome] += 1
         self._rejected_existing += exists and outcome is RecordOutcome.REJECTED_VALIDATION
         if finding is not None:
@@ -82,10 +82,11 @@ class BatchSummary:
             )
 
     def add_pictures(self, record: OfferRecord, faults: bytes) -> None:
-        """Note which pictures of a record could not be had before; what the record does not have counts for nothing.
+        """Note which pictures of a record are known to have failed; pictures that the record lacks are ignored.
 
         Args:
-            faults: PictureRecords of an offer.
+            record: record of the offer.
+            faults: PictureRecords of the offer's failed pictures.
         """
         urls = set(record.content.picture_urls)
         failed = [picture for picture in read_pictures(faults) if picture.url in urls]
@@ -95,9 +96,9 @@ class BatchSummary:
         )
 
     def to_keep(self, batch: OfferBatch) -> bytes:
-        """Return what has to be kept of the result to send it again: not what the batch itself brings.
+        """Return the part of the result that must be stored to send it again; the batch itself brings the rest.
 
-        Warnings about pictures that would make the result larger than a message are left out.
+        Warnings about pictures that would make the result too large for a message are omitted.
         """
         if self._pictures:
             room = _RESULT_BYTES - sum(error.ByteSize() for record in batch.records for error in record.errors)
@@ -112,11 +113,11 @@ class BatchSummary:
 
 
 def applied_batch(batch: OfferBatch, kept: bytes) -> OfferBatchResult:
-    """Return the result of a batch that was applied, now or before: everything found wrong with it travels back.
+    """Return the result of a batch that was applied now or before, with all errors found.
 
     Args:
-        batch: as it came, the first time or again.
-        kept: what `BatchAnswer.to_keep` gave when it was applied.
+        batch: the batch as received.
+        kept: return value of `BatchSummary.to_keep` when the batch was applied.
     """
     result = OfferBatchResult.FromString(kept)
     found = list(result.errors)
@@ -129,12 +130,12 @@ def applied_batch(batch: OfferBatch, kept: bytes) -> OfferBatchResult:
 
 
 def stale_batch(batch: OfferBatch) -> OfferBatchResult:
-    """Return the result of a batch that a higher run has overtaken."""
+    """Return the result of a batch that a higher run has superseded."""
     return _result(batch, BATCH_OUTCOME_STALE)
 
 
 def refused_batch(batch: OfferBatch, reason: str) -> OfferBatchResult:
-    """Return the result of a batch that cannot be taken, with the reason."""
+    """Return the result of a batch that is refused for `reason`."""
     result = _result(batch, BATCH_OUTCOME_REFUSED)
     result.reason = reason
     return result
@@ -192,7 +193,7 @@ def run_ended(
 
 
 def banned(external_id: str, ban: Ban, *, ordinal: int = 0, line: int = 0) -> OfferError:
-    """Return the error of an offer whose text is refused; the same text is refused under the same id in every load."""
+    """Return the error of an offer whose text is refused; the same text gets the same error id in every load."""
     content = "\0".join((external_id, TEXT_FORBIDDEN, ban.rule, ban.field, ban.span.excerpt))
     return OfferError(
         error_id=digest_of(content.encode()).hex(),
@@ -211,14 +212,14 @@ def banned(external_id: str, ban: Ban, *, ordinal: int = 0, line: int = 0) -> Of
 
 
 def late_result(namespace: Namespace, task_id: int, errors: Sequence[LateError]) -> LateResult:
-    """Return what was found out about offers of a task after their batches."""
+    """Return problems of a task's offers that were found after their batches."""
     return LateResult(seller_id=namespace.seller_id, namespace=namespace.namespace, task_id=task_id, errors=errors)
 
 
 def _warning(record: OfferRecord, finding: Finding) -> OfferError:
     title, message, suggestion = _MESSAGES[finding]
     return OfferError(
-        # Of what it says only: a later run of the task reports it under the same id, and it is stored once.
+        # The id depends on the offer and the finding only, so that a later run of the task does not store it twice.
         error_id=digest_of(f"{record.external_id}\0{finding.value}".encode()).hex(),
         external_id=record.external_id,
         ordinal=record.ordinal,

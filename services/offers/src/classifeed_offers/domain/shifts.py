@@ -1,4 +1,4 @@
-"""What a change does to an offer's price and availability: what the guard against wrong prices checks."""
+"""Effect of a change on an offer's price and availability, for the guard against wrong prices."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from classifeed_offers.domain.offers import OfferState, Origin, Status
 
 
 class Shift(NamedTuple):
-    """How a change moves an offer.
+    """Effect of a change on an offer.
 
     Attributes:
-        price_ratio: the new price by the old one, 0 where the price goes away; None where it stays, or where there is
-            nothing to compare: no price before, or one in another currency.
-        turns_unavailable: whether the offer was available and is not any more.
+        price_ratio: new price divided by the old one; 0: the price is removed; None: the price stays, or there is no
+            earlier price in the same currency.
+        becomes_unavailable: whether the offer was available and no longer is.
     """
 
     price_ratio: float | None
     becomes_unavailable: bool
 
     def moves_price(self, factor: float) -> bool:
-        """Return whether the price moves by `factor` or more, up or down; never where `factor` is 0."""
+        """Return whether the price changes by `factor` or more, up or down; always False if `factor` is 0."""
         ratio = self.price_ratio
         return bool(factor) and ratio is not None and (ratio >= factor or ratio * factor <= 1)
 
 
 class Changes(NamedTuple):
-    """What a whole load changes, as far as the guard checks it.
+    """Changes of a whole load, as far as the guard checks them.
 
     Attributes:
-        waiting: changes that were set aside.
-        moved: those of them that move a price far.
-        prices: all changed prices of the load, made or set aside.
-        turned_unavailable: offers that were available and would not be any more, if the load has no other; else 0.
+        waiting: number of changes that were set aside.
+        moved: waiting changes that move a price far.
+        prices: all price changes of the load, made or set aside.
+        turned_unavailable: offers that the load makes unavailable, if it has no available offer; otherwise 0.
     """
 
     waiting: int = 0
@@ -43,12 +43,12 @@ class Changes(NamedTuple):
 
 
 def is_guarded(state: OfferState) -> bool:
-    """Return whether an offer is one whose price and availability buyers see by the feed's word."""
+    """Return whether the guard protects an offer: the feed keeps it, and it is ACTIVE or PENDING."""
     return state.origin is Origin.FEED and (state.status is Status.ACTIVE or state.status is Status.PENDING)
 
 
 def shift_between(before: bytes, after: OfferContent) -> Shift:
-    """Return how the content of an offer moves from what is stored of it."""
+    """Return the effect of new content on an offer with the stored content `before`."""
     old = OfferContent.FromString(before)
     return Shift(_price_ratio(old, after), old.available and not after.available)
 

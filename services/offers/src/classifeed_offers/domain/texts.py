@@ -1,4 +1,4 @@
-"""The text of an offer: title and description in plain words, and its hash."""
+"""Text of an offer: plain title and description, and their hash."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def plain_text(text: str) -> str:
 
 
 def hash_text(content: OfferContent) -> bytes:
-    """Return the hash of an offer's text: what changes nothing for a reader changes nothing here."""
+    """Return the hash of an offer's text; markup and white space do not change it."""
     return digest_of(f"{plain_text(content.title)}\0{plain_text(content.description)}".encode())

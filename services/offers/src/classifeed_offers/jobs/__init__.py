@@ -1,1 +1,1 @@
-"""What runs in the background, as jobs of the job engine."""
+"""Background jobs of the job engine."""

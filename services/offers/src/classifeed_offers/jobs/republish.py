@@ -1,4 +1,4 @@
-"""The job `offers.republish`: sets the publish marks of a scope back to 0, slice by slice."""
+"""The job `offers.republish`: resets the publish marks of a scope to 0, slice by slice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SLICE_OFFERS: Final = 1000
 
 
 class RepublishArgs(BaseModel):
-    """Which republication, and whose offers."""
+    """A republication and its scope."""
 
     republication_id: int
     seller_id: str | None = None
@@ -25,7 +25,7 @@ class RepublishArgs(BaseModel):
 
     @property
     def scope(self) -> Scope:
-        """Whose offers."""
+        """Scope of the republication."""
         return Scope(self.seller_id, self.namespace)
 
 
@@ -36,7 +36,7 @@ class RepublishJobs:
         self._store = store
 
     async def start(self, tx: Tx, republication_id: int, scope: Scope) -> None:
-        """Enqueue the job; one runs after another. Tried for ever: the search is behind until it is done."""
+        """Enqueue the job; jobs run one at a time. Retried without limit: until it is done, the search is stale."""
         args = RepublishArgs(republication_id=republication_id, seller_id=scope.seller_id, namespace=scope.namespace)
         await self._store.enqueue(tx, QUEUE, TASK, args, lock_key="offers.republish", max_attempts=None)
 
@@ -45,7 +45,7 @@ def register_republish(registry: Registry, *, slice_offers: int = _SLICE_OFFERS)
     """Add the task to a registry."""
 
     async def reset(tx: Tx, args: RepublishArgs, cursor: dict[str, Any] | None, _ctx: JobContext) -> Slice:
-        """Set marks back: all that nobody holds, in the order of the keys, then the others, one by one."""
+        """Reset the marks of unlocked offers in the order of their keys, then the locked ones one by one."""
         left_out: list[int] = list(cursor["left_out"]) if cursor else []
         after = args.scope.begin if cursor is None else cursor["after"] and OfferKey(*cursor["after"])
         if after is None:

@@ -1,6 +1,6 @@
 """The job `offers.request-pictures`: requests pictures of offers, namespace by namespace.
 
-By schedule those that were never requested; when somebody says so, all of them again.
+The schedule requests pictures that were never requested; an operator can request all of them again.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _SLICE_NAMESPACES: Final = 500
 
 
 class RequestPicturesArgs(BaseModel):
-    """Whose offers, and which pictures.
+    """Scope of the offers and pictures.
 
     Attributes:
-        seller_id: the seller; empty: all.
-        namespace: of the seller; empty: a job is started for each namespace.
-        again: whether links that were requested before are requested, too.
+        seller_id: id of the seller; empty: all sellers.
+        namespace: namespace of the seller; empty: the job starts one job for each namespace.
+        again: whether links that were requested before are requested again.
     """
 
     seller_id: str = ""
@@ -43,12 +43,14 @@ class RequestPicturesArgs(BaseModel):
 async def enqueue_again(
     store: JobStore, tx: Tx, *, seller_id: str = "", namespace: str = "", request_id: str = ""
 ) -> UUID:
-    """Enqueue the job that requests all pictures again, of all offers or some, and return it.
+    """Enqueue the job that requests all pictures of some or all offers again, and return its id.
 
     Args:
-        seller_id: whose; empty: all sellers'.
-        namespace: of the seller; empty: all.
-        request_id: names the request, so that a repeated one enqueues nothing further; empty: each counts.
+        store: store of the jobs.
+        tx: transaction that enqueues the job.
+        seller_id: id of the seller; empty: all sellers.
+        namespace: namespace of the seller; empty: all.
+        request_id: id that makes repeated requests idempotent; empty: each request counts.
     """
     args = RequestPicturesArgs(seller_id=seller_id, namespace=namespace, again=True)
     name = f"{seller_id}/{namespace}" if namespace else f"again:{seller_id}"
@@ -67,16 +69,16 @@ async def enqueue_again(
 
 @dataclass(frozen=True, slots=True)
 class PictureCatchUp:
-    """Requests pictures of namespaces, each at a rate.
+    """Requests pictures of namespaces, each at a limited rate.
 
-    A job for each, whose partition key is the seller: sellers are served in rotation, as a job yields after each slice.
+    Each namespace has a job with the seller as partition key. A job yields after each slice, so sellers take turns.
 
     Attributes:
-        outbox: takes the requests.
-        store: returns where the jobs are.
-        picture_namespace: keeps the pictures of offers.
-        rate: offers of a namespace a second, at most.
-        slice_offers: offers that are looked at in a transaction.
+        outbox: sends the requests.
+        store: returns the store of the jobs.
+        picture_namespace: namespace that keeps the pictures of offers.
+        rate: maximum offers per second and namespace.
+        slice_offers: offers that one transaction reads.
     """
 
     outbox: Outbox
@@ -90,10 +92,10 @@ class PictureCatchUp:
 
         @registry.register(TASK, backoff=Exponential(first_s=1, cap_s=60), resumes=True)
         async def request_pictures(ctx: JobContext, args: RequestPicturesArgs) -> AsyncIterator[Progress]:
-            """Go slice by slice; between two slices that requested anything, others run.
+            """Work slice by slice; other jobs run between two slices that requested anything.
 
             Raises:
-                Snooze: the rate would be exceeded.
+                Snooze: the next slice would exceed the rate.
             """
             if not args.namespace:
                 async for progress in SliceJob(self._start_each).run(ctx, args):
@@ -118,7 +120,7 @@ class PictureCatchUp:
         return Slice(next=more, processed=len(found))
 
     async def _start(self, tx: Tx, namespace: Namespace, parent: str, *, again: bool) -> None:
-        """Enqueue the job of a namespace, once for each parent."""
+        """Enqueue the job of a namespace, once for each parent job."""
         name = f"{namespace.seller_id}/{namespace.namespace}"
         await self.store().enqueue(
             tx,
@@ -128,7 +130,7 @@ class PictureCatchUp:
             lock_key=f"{TASK}:{name}",
             partition_key=namespace.seller_id,
             idempotency_key=f"{TASK}:{parent}:{name}",
-            max_attempts=None,  # pictures are missing until it is done
+            max_attempts=None,  # pictures are missing until the job is done
         )
 
     async def _request_slice(self, tx: Tx, args: RequestPicturesArgs, cursor: str | None, _ctx: JobContext) -> Slice:

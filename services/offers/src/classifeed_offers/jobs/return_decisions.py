@@ -1,4 +1,4 @@
-"""The job `offers.return-decisions`: sends decisions to a moderation whose restore has lost them (ADR 0102)."""
+"""The job `offers.return-decisions`: sends decisions back to moderation after its restore lost them (ADR 0102)."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _SLICE_OFFERS: Final = 1000
 
 
 class ReturnDecisionsArgs(BaseModel):
-    """Since when decisions are sent, in microseconds since 1970."""
+    """Start time of the decisions to send, in microseconds since 1970."""
 
     since_us: int
 
     @property
     def since(self) -> datetime:
-        """The same as a time."""
+        """Start time of the decisions to send."""
         return Timestamp(seconds=self.since_us // 10**6, nanos=self.since_us % 10**6 * 1000).ToDatetime(tzinfo=UTC)
 
 
 def return_starter(store: Callable[[], JobStore]) -> StartReturn:
-    """Return what enqueues the job; one runs after another. Tried for ever: moderation lacks decisions until then."""
+    """Return a function that enqueues the job; jobs run one at a time, and are retried without limit."""
 
     async def start(tx: Tx, since: datetime) -> None:
         moment = Timestamp()
@@ -58,7 +58,7 @@ def register_return(registry: Registry, outbox: Outbox, *, slice_offers: int = _
     """Add the task to a registry."""
 
     async def send_slice(tx: Tx, args: ReturnDecisionsArgs, cursor: Sequence[str] | None, _ctx: JobContext) -> Slice:
-        """Send decisions about the next offers; of those that wait, request the verdicts at once."""
+        """Send decisions about the next offers, and request the verdicts of waiting ones at once."""
         after = OfferKey(*cursor) if cursor else OfferKey("", "", "")
         found = await judging.list_decided(tx, after=after, since=args.since, limit=slice_offers)
         wanted: dict[Namespace, list[str]] = {}

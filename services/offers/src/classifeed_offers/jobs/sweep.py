@@ -1,4 +1,4 @@
-"""The job `offers.sweep`: removes what a whole load lacks, and replies to the end of its run."""
+"""The job `offers.sweep`: removes the offers that a whole load lacks, and replies to the end of its run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TASK: Final = "offers.sweep"
 
 
 class SweepArgs(BaseModel):
-    """Which run's sweep it is."""
+    """The run to sweep."""
 
     seller_id: str
     namespace: str
@@ -34,18 +34,18 @@ class SweepArgs(BaseModel):
 
     @property
     def key(self) -> RunKey:
-        """The run, as the rules name it."""
+        """Identity of the run."""
         return RunKey(Namespace(self.seller_id, self.namespace), Run(self.task_id, self.run))
 
 
 class SweepJobs:
-    """Sweeps runs in the transaction that records their end, or starts jobs in it where that would take long.
+    """Sweeps a small run in the transaction that records its end, or enqueues a job for a large one.
 
     Args:
-        store: where the jobs are.
-        guard: when a load is held.
-        at_once_offers: a namespace with so many offers or fewer is swept without a job: the seller of a small feed has
-            the result sooner, by a claim and three transactions of a busy process (ADR 0040).
+        store: store of the jobs.
+        guard: limits above which a load is held.
+        at_once_offers: size in offers up to which a namespace is swept without a job. The seller of a small feed gets
+            the result earlier, because a job costs a claim and three transactions of a busy process (ADR 0040).
     """
 
     def __init__(self, store: JobStore, *, guard: Guard, at_once_offers: int = 0) -> None:
@@ -54,12 +54,12 @@ class SweepJobs:
         self._at_once_offers = at_once_offers
 
     async def start(self, tx: Tx, run: RunKey) -> TaskEndResult | None:
-        """Sweep `run` and return its result, or enqueue its sweep unless it is live.
+        """Sweep `run` and return its result, or enqueue its sweep unless one is live.
 
-        The job is tried for ever: the seller's task waits for its result.
+        The job is retried without limit, because the seller's task waits for its result.
 
-        A job that has ended although its sweep has not (an operator ended it) gets a successor. Two at a time would do
-        no harm: each step takes what the one before it has left.
+        If an operator ended the job before the sweep was complete, a successor is enqueued. Two jobs at a time would do
+        no harm: each step continues where the previous one stopped.
         """
         if self._at_once_offers:
             result = await sweep_at_once(tx, run, guard=self._guard, most_offers=self._at_once_offers)
@@ -85,7 +85,7 @@ class SweepJobs:
 
 
 def sweep_registry(outbox: Outbox, *, guard: Guard, results_topic: str = FEEDS_OFFER_RESULTS) -> Registry:
-    """Return the tasks of this service for its worker; `guard` says when a load is held."""
+    """Return the tasks of this service for its worker; `guard` has the limits above which a load is held."""
     registry = Registry()
 
     async def end_unfinished(tx: Tx, args: SweepArgs, job: FailedJob) -> None:
@@ -99,9 +99,9 @@ def sweep_registry(outbox: Outbox, *, guard: Guard, results_topic: str = FEEDS_O
         TASK, backoff=Exponential(first_s=1, cap_s=60), resumes=True, max_unknown_faults=5, on_failed=end_unfinished
     )
     async def sweep(ctx: JobContext, args: SweepArgs) -> AsyncIterator[Progress]:
-        """Step after step, each in a transaction under the job's guard; goes on after a crash where it died.
+        """Run the steps, each in a transaction under the job's guard; after a crash, continue at the same step.
 
-        A SliceJob in all but its checkpoint: the cursor is the table of slices, from which each step takes its own.
+        It works like a SliceJob without a checkpoint: each step takes its work from the table of slices.
         """
         steps = 0
         more = True

@@ -1,4 +1,4 @@
-"""OfferService: reads of offers, changes of those kept by hand, and their publication once more."""
+"""OfferService: reads offers, changes offers that are kept by hand, and starts republications."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ from classifeed_offers.store.republishing import Scope
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_OFFERS: Final = 100
 _SHOWN_REFUSED: Final = 100
-# A page of large offers must not outgrow a message: it ends early, and the token goes on from there.
+# A page of large offers must fit into a message: it ends early, and the token continues after its last offer.
 _PAGE_LIMIT_BYTES: Final = 4 * 1024 * 1024
 
 
 class OfferService(OfferServiceServicer):
-    """Serves reads from the table of offers, changes of single ones, republications and requests of pictures.
+    """Serves reads of offers, changes of single offers, republications and requests of pictures.
 
     Args:
-        database: where the offers are.
+        database: database of the offers.
         update_offer: changes an offer that is kept by hand.
         republisher: begins republications.
-        count_due: returns how many offers wait to be pushed.
-        picture_jobs: where a job requests pictures again; None: no pictures are requested.
+        count_due: returns the number of offers that wait to be pushed.
+        picture_jobs: store of the job that requests pictures again; None: no pictures are requested.
     """
 
     def __init__(
@@ -78,10 +78,10 @@ class OfferService(OfferServiceServicer):
         self._picture_jobs = picture_jobs
 
     async def GetOffer(self, request: GetOfferRequest, context: Context) -> Offer:
-        """Return one offer, a removed one too.
+        """Return one offer, even if it is removed.
 
         Raises:
-            NotFound: the namespace never had it.
+            NotFound: the namespace never had the offer.
         """
         name = _parse_name(request.name)
         namespace = Namespace(name.seller_id, name.namespace)
@@ -109,7 +109,7 @@ class OfferService(OfferServiceServicer):
         """Return a page of a namespace's offers by external id.
 
         Raises:
-            InvalidArgument: the page token is none of ours.
+            InvalidArgument: this service did not issue the page token.
         """
         namespace = Namespace(*parse_namespace(request.parent))
         limit = request.page_size or _DEFAULT_PAGE_OFFERS
@@ -129,7 +129,7 @@ class OfferService(OfferServiceServicer):
         return RepublishOffersResponse(republication_id=number or 0)
 
     async def GetPublication(self, request: GetPublicationRequest, context: Context) -> Publication:
-        """Return what waits, what is being published again, and what is refused."""
+        """Return the number of unpublished offers, the open republications and the refused documents."""
         unpublished = await self._count_due()
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             refused = await publishing.list_refused(tx, _SHOWN_REFUSED)
@@ -156,7 +156,7 @@ class OfferService(OfferServiceServicer):
             yield part
 
     async def RequestPictures(self, request: RequestPicturesRequest, context: Context) -> RequestPicturesResponse:
-        """Have a job request pictures once more."""
+        """Enqueue a job that requests pictures again."""
         if self._picture_jobs is None:
             return RequestPicturesResponse()
         scope = _scope_of(request.parent)
@@ -198,7 +198,7 @@ def _republication_message(it: republishing.Republication) -> Republication:
 
 
 def offer_message(namespace: Namespace, row: OfferRow) -> Offer:
-    """Return an offer as the contract shows it."""
+    """Return an offer as a message of the contract."""
     offer = Offer(
         name=str(OfferName(*namespace, row.external_id)),
         seller_id=namespace.seller_id,
@@ -233,7 +233,7 @@ def _status_of(request: ListOffersRequest) -> Status | None:
 
 
 def _fitting(rows: list[OfferRow]) -> int:
-    """How many of the first rows make a page: at least one."""
+    """Return how many of the first rows fit into a page: at least one."""
     size = 0
     for count, row in enumerate(rows):
         size += len(row.content) + len(row.published_content or b"") + len(row.pictures or b"")

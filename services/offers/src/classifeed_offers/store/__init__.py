@@ -1,1 +1,1 @@
-"""Everything that this service keeps, and all SQL about it. Every function runs in its caller's transaction."""
+"""Tables of this service and all SQL on them. Every function runs in its caller's transaction."""

@@ -1,4 +1,4 @@
-"""Reads and writes of a poll of requests: one statement for all of them wherever that is possible."""
+"""Reads and writes for a poll of requests: one statement for the whole poll wherever possible."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ _CHANGES = {change.value: change for change in Change}
 
 
 class AppliedBatch(NamedTuple):
-    """What is known of a batch that was applied before; `kept` is None where its result was not kept."""
+    """A batch that was applied before; `kept` is None if its result was not stored."""
 
     digest: bytes
     kept: bytes | None
 
 
 class AppliedNow(NamedTuple):
-    """A batch that has been applied.
+    """A batch that was applied in this transaction.
 
     Attributes:
-        key: what makes it the same batch.
-        digest: of its records.
-        kept: what is kept of its result.
+        key: identity of the batch.
+        digest: digest of its records.
+        kept: stored part of its result.
         seen: ids of its offers; None in a PATCH load.
-        steady_prices: prices that it has changed.
+        steady_prices: number of prices that it has changed.
         has_available: whether an offer in it is available.
     """
 
@@ -64,7 +64,7 @@ class AppliedNow(NamedTuple):
 
 
 class RecordedEnd(NamedTuple):
-    """A run's end as recorded. `digest` is None where it was not kept, `outcome` while the sweep of the run goes on."""
+    """A run's recorded end. `digest` is None if it was not stored; `outcome` is None during the run's sweep."""
 
     digest: bytes | None
     outcome: str | None
@@ -76,17 +76,17 @@ class RecordedEnd(NamedTuple):
 
 
 async def forbid_scans(tx: Tx) -> None:
-    """Have the rest of the transaction look rows up by index, however many."""
+    """Make the rest of the transaction look rows up by index, regardless of their number."""
     await tx.execute(_FORBID_SCANS)
 
 
 async def lock_heads(tx: Tx, namespaces: Collection[Namespace], *, create: bool = True) -> dict[Namespace, Run]:
     """Return the head of each namespace, locked until the transaction ends; (0, 0) for one without loads.
 
-    Where `create` is unset, a namespace that nothing is known of is left out.
+    Unless `create` is set, an unknown namespace is omitted.
 
-    Whoever changes offers of a namespace by its feed holds this lock: what it reads afterwards stays true until it
-    commits.
+    A transaction that changes a namespace's offers for its feed must hold this lock. Its later reads stay valid until
+    it commits.
     """
     parameters = {
         "sellers": [key.seller_id for key in namespaces],
@@ -108,7 +108,7 @@ async def move_heads(tx: Tx, moved: Mapping[Namespace, Run], traces: Mapping[Run
 
 
 async def find_applied(tx: Tx, batches: Sequence[BatchKey]) -> dict[BatchKey, AppliedBatch]:
-    """Return those of `batches` that were applied before."""
+    """Return the batches of `batches` that were applied before."""
     parameters = run_columns(RunKey(key.namespace, key.run) for key in batches)
     parameters["batches"] = [key.batch_id for key in batches]
     rows = await (await tx.execute(_FIND_APPLIED, parameters)).fetchall()
@@ -116,7 +116,7 @@ async def find_applied(tx: Tx, batches: Sequence[BatchKey]) -> dict[BatchKey, Ap
 
 
 async def find_ended(tx: Tx, runs: Collection[RunKey]) -> dict[RunKey, RecordedEnd]:
-    """Return those of `runs` whose end was recorded before."""
+    """Return the runs of `runs` whose end was recorded before."""
     return {
         RunKey(Namespace(row.seller_id, row.namespace), Run(row.task_id, row.run)): RecordedEnd(
             row.digest, row.outcome, row.removed, row.made_manual, row.kept, row.changed, row.dropped
@@ -128,7 +128,7 @@ async def find_ended(tx: Tx, runs: Collection[RunKey]) -> dict[RunKey, RecordedE
 async def load_offers(
     tx: Tx, namespace: Namespace, external_ids: Collection[str], *, with_content: bool
 ) -> dict[str, OfferState]:
-    """Return what the namespace has of `external_ids`, removed offers too."""
+    """Return the namespace's offers with `external_ids`, including removed ones."""
     parameters = {
         "seller": namespace.seller_id,
         "namespace": namespace.namespace,
@@ -158,7 +158,7 @@ async def load_offers(
 async def insert_offers(tx: Tx, namespace: Namespace, offers: Mapping[str, OfferState]) -> dict[str, int]:
     """Store new offers and return their ids. The caller holds the namespace's head.
 
-    Waits for a republication that begins, and has one that begins later wait until the transaction has ended.
+    Waits until a republication that is beginning has committed; a later one waits for this transaction.
     """
     parameters = _state_columns(offers.values())
     parameters["seller"] = namespace.seller_id
@@ -170,14 +170,14 @@ async def insert_offers(tx: Tx, namespace: Namespace, offers: Mapping[str, Offer
 
 
 async def update_offers(tx: Tx, offers: Collection[OfferState]) -> None:
-    """Store what changed offers have become. The caller holds the heads of their namespaces."""
+    """Store changed offers. The caller holds the heads of their namespaces."""
     parameters = _state_columns(offers)
     parameters["offer_ids"] = [state.offer_id for state in offers]
     await tx.execute(_UPDATE_OFFERS, parameters)
 
 
 async def insert_batches(tx: Tx, batches: Sequence[AppliedNow]) -> None:
-    """Note batches as applied."""
+    """Record batches as applied."""
     parameters = run_columns(RunKey(it.key.namespace, it.key.run) for it in batches)
     parameters["batches"] = [it.key.batch_id for it in batches]
     parameters["digests"] = [it.digest for it in batches]
@@ -197,7 +197,7 @@ async def list_batches(tx: Tx, run: RunKey) -> list[tuple[int, bytes]]:
 async def insert_end(
     tx: Tx, run: RunKey, end: TaskEnd, *, disposition: str, decision: str | None, outcome: str | None
 ) -> None:
-    """Record the end of a run; without an outcome while its sweep is still to come."""
+    """Record the end of a run; it has no outcome until its sweep is done."""
     parameters = run_values(run) | {
         "batch_count": end.batch_count,
         "digest": end.digest,

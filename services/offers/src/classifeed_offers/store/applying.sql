@@ -1,10 +1,10 @@
 -- name: forbid_scans
--- A poll of 10,000 offers makes the planner prefer reading a table of a million whole, at each poll: the cost of an offer
--- would grow with the table.
+-- For a poll of 10,000 offers, the planner prefers to read a whole table of a million rows, at each poll. The cost of
+-- an offer would then grow with the table.
 SELECT set_config('enable_seqscan', 'off', true)
 
 -- name: lock_heads
--- In one order, so that two consumers with several namespaces never wait for each other in a circle.
+-- A fixed order prevents deadlocks between two consumers with several namespaces.
 SELECT h.seller_id, h.namespace, h.task_id, h.run
 FROM task_heads h
 JOIN unnest(%(sellers)s::text[], %(namespaces)s::text[]) AS n(seller_id, namespace) USING (seller_id, namespace)
@@ -53,13 +53,14 @@ FROM offers
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id = ANY(%(external_ids)s::text[])
 
 -- name: await_republication
--- A republication that begins waits for the offers that are being inserted, and the next inserts wait for it: either it
--- finds their marks, or they find its row. In a statement of its own: an insert looks at what was there when it began.
+-- A beginning republication waits for open inserts of offers, and later inserts wait for the republication. Either the
+-- republication finds their marks, or they find its row. This is a separate statement because an insert only sees rows
+-- from before it began.
 SELECT pg_advisory_xact_lock_shared('republications'::regclass::oid::bigint)
 
 -- name: insert_offers
--- The search never had an offer that is new and waits for its first verdict: it is published with that. Not after a
--- republication: what was lost then may still be searchable (ADR 0078).
+-- The search never had a new offer that awaits its first verdict, so the offer counts as published until the verdict.
+-- After a republication this does not hold: a lost offer may still be searchable (ADR 0078).
 INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status, last_task_id, last_change,
                     moderation, text_hash, approved_text_hash, ban, published_content, text_requested_at, pictures,
                     picture_faults, pictures_requested_at, last_ordinal, last_line, version, published_version)
@@ -82,7 +83,7 @@ FROM (SELECT *, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS ver
 RETURNING external_id, offer_id
 
 -- name: update_offers
--- The time of a request stays while the same text waits, and the time of the first one while any picture does.
+-- text_requested_at stays while the same text waits. pictures_requested_at stays while any picture is awaited.
 UPDATE offers o
 SET content = n.content, content_hash = n.content_hash, origin = n.origin, status = n.status,
     last_task_id = n.last_task_id, last_ordinal = n.last_ordinal, last_line = n.last_line,
@@ -108,7 +109,7 @@ FROM unnest(%(offer_ids)s::bigint[], %(contents)b::bytea[], %(hashes)b::bytea[],
 WHERE o.offer_id = n.offer_id
 
 -- name: insert_batches
--- `seen` travels as text: an array of arrays of different lengths has no other form.
+-- `seen` travels as text, because PostgreSQL has no array of arrays of different lengths.
 INSERT INTO applied_batches (seller_id, namespace, task_id, run, batch_id, digest, result, seen, steady_prices,
                              has_available)
 SELECT seller_id, namespace, task_id, run, batch_id, digest, result, seen::bigint[], steady_prices, has_available

@@ -1,8 +1,8 @@
--- What has been kept long enough: what was done for tasks that others have overtaken, and offers that are gone.
+-- Clean-up of expired rows: records of superseded tasks, and removed offers.
 
 -- name: delete_batches
--- The head's task may still be open, and its batches be requested again; a request of an earlier one is STALE whatever is
--- kept of it.
+-- The head's task may still be open, and its batches may be requested again. A request of an earlier task is always
+-- STALE, so its records are not needed.
 DELETE FROM applied_batches
 WHERE ctid = ANY(ARRAY(
     SELECT b.ctid
@@ -23,7 +23,7 @@ WHERE ctid = ANY(ARRAY(
     LIMIT %(limit)s))
 
 -- name: delete_waiting
--- What waited for runs that have ended or were overtaken.
+-- Changes that wait for runs that have ended or were superseded.
 DELETE FROM waiting_changes
 WHERE ctid = ANY(ARRAY(
     SELECT w.ctid
@@ -38,7 +38,7 @@ DELETE FROM namespace_sizes
 WHERE ctid = ANY(ARRAY(SELECT ctid FROM namespace_sizes WHERE day < %(before)s::date ORDER BY day LIMIT %(limit)s))
 
 -- name: find_removed
--- Of one namespace each time: the one with the oldest.
+-- One namespace at a time: the one with the oldest removed offer.
 SELECT seller_id, namespace
 FROM offers
 WHERE status = 'REMOVED' AND updated_at < %(before)s AND published_version >= version
@@ -46,7 +46,7 @@ ORDER BY updated_at
 LIMIT 1
 
 -- name: delete_removed
--- The caller holds the head: no load brings one of them back meanwhile. Published: the index has learned of it.
+-- The caller holds the head, so no load brings an offer back meanwhile. Published means that the index has the removal.
 DELETE FROM offers
 WHERE ctid = ANY(ARRAY(
     SELECT o.ctid

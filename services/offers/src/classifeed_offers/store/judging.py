@@ -16,7 +16,7 @@ SQL: Final = load_queries(__package__, "judging.sql")
 
 
 class Outcome(NamedTuple):
-    """What became of an offer's text; `ban` is a Ban, None where it is approved."""
+    """The outcome for an offer's text; `ban` is a serialized Ban, or None if the text is approved."""
 
     external_id: str
     text_hash: bytes
@@ -25,14 +25,14 @@ class Outcome(NamedTuple):
 
 
 class AppliedDecision(NamedTuple):
-    """The number of a decision that was applied, and whose text it was about."""
+    """Number of an applied decision, and the namespace of its text."""
 
     decision_id: int
     namespace: Namespace
 
 
 async def apply_outcomes(tx: Tx, namespace: Namespace, outcomes: Sequence[Outcome], *, by: str) -> list[Any]:
-    """Apply outcomes to those offers that still have these texts; return what changed, as rows by name."""
+    """Apply outcomes to the offers that still have these texts; return the changed offers as rows by name."""
     parameters = {
         "seller": namespace.seller_id,
         "namespace": namespace.namespace,
@@ -62,7 +62,7 @@ async def next_content_version(tx: Tx) -> int:
 
 
 async def request_again(tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, wait_s: float) -> list[Any]:
-    """Note that texts are requested again; return those offers, as rows by name. The caller holds their head."""
+    """Record that texts are requested again; return their offers as rows by name. The caller holds their head."""
     parameters = {
         "seller": namespace.seller_id,
         "namespace": namespace.namespace,
@@ -73,9 +73,9 @@ async def request_again(tx: Tx, namespace: Namespace, external_ids: Sequence[str
 
 
 async def count_unanswered(tx: Tx) -> tuple[int, float]:
-    """Return how many texts wait for their verdict, and since how many seconds the oldest was requested.
+    """Return the number of texts that await a verdict, and the seconds since the oldest request.
 
-    Belongs into a transaction, for the rest of which scans are forbidden.
+    Run it in its own transaction: it forbids scans for the rest of the transaction.
     """
     await forbid_scans(tx)
     row = await (await tx.execute(SQL["count_unanswered"])).fetchone()
@@ -84,7 +84,7 @@ async def count_unanswered(tx: Tx) -> tuple[int, float]:
 
 
 async def note_applied(tx: Tx, newest: Mapping[int, AppliedDecision]) -> None:
-    """Keep the newest decision that was applied of each partition."""
+    """Record the newest applied decision of each partition."""
     parameters = {
         "partitions": list(newest),
         "decision_ids": [each.decision_id for each in newest.values()],
@@ -95,7 +95,7 @@ async def note_applied(tx: Tx, newest: Mapping[int, AppliedDecision]) -> None:
 
 
 async def claim_checks(tx: Tx, *, period_s: float) -> list[AppliedDecision]:
-    """Return decisions that nobody has checked for `period_s`; other processes leave them alone as long."""
+    """Return decisions that were not checked for `period_s`; other processes skip them for the same time."""
     rows = await (await tx.execute(SQL["claim_checks"], {"period_s": period_s})).fetchall()
     return [AppliedDecision(decision_id, Namespace(*namespace)) for *namespace, decision_id in rows]
 
@@ -107,14 +107,14 @@ async def forget_applied(tx: Tx, *, decision_id: int, kept_decision_id: int) -> 
 
 
 async def list_decided(tx: Tx, *, after: OfferKey, since: datetime, limit: int) -> list[tuple[OfferKey, bool]]:
-    """Return the next offers by key, and whether each waits, or was decided or removed `since` then."""
+    """Return the next offers by key, and whether each waits, or was decided or removed at `since` or later."""
     parameters = {**after._asdict(), "since": since, "limit": limit}
     rows = await (await tx.execute(SQL["list_decided"], parameters)).fetchall()
     return [(OfferKey(*key), bool(is_wanted)) for *key, is_wanted in rows]
 
 
 async def request_at_once(tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, since: datetime) -> None:
-    """Have texts requested in the next round that wait, and those reported that were removed `since` then.
+    """Schedule the next round to request waiting texts, and to report texts that were removed at `since` or later.
 
     The caller holds their head.
     """
@@ -123,7 +123,7 @@ async def request_at_once(tx: Tx, namespace: Namespace, external_ids: Sequence[s
 
 
 async def load_decided(tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, since: datetime) -> list[Any]:
-    """Return those of the texts that were decided `since` then, as rows by name. The caller holds their head."""
+    """Return the texts that were decided at `since` or later, as rows by name. The caller holds their head."""
     parameters = {**_address(namespace), "external_ids": list(external_ids), "since": since}
     return await fetch_named(tx, SQL["load_decided"], parameters)
 

@@ -1,9 +1,9 @@
--- Verdicts about texts of offers. Whoever applies them holds the heads of their namespaces.
+-- Verdicts about texts of offers. A transaction that applies them holds the heads of their namespaces.
 
 -- name: apply_outcomes
--- An outcome about another text changes nothing, nor does one that is not later than what is known.
--- Each offer is looked up by its whole key: to a planner that has never seen the namespace a part of it looks as good, and
--- every statement would read all offers of the namespace.
+-- An outcome for another text, or one that is not later than the stored one, changes nothing. Each offer is looked up
+-- by its whole key: without statistics of the namespace, the planner may choose a part of the key, and every statement
+-- would read all offers of the namespace.
 UPDATE offers o
 SET status = CASE WHEN o.status NOT IN ('PENDING', 'ACTIVE', 'BANNED') THEN o.status
                   WHEN n.ban IS NULL THEN 'ACTIVE' ELSE 'BANNED' END,
@@ -27,8 +27,8 @@ RETURNING o.external_id, o.last_task_id, o.last_ordinal, o.last_line, o.last_cha
           o.status, o.ban
 
 -- name: find_unanswered
--- Offers whose text has waited for its verdict for too long, those that were requested first at the top.
--- statement_timestamp() does not change within a statement, so that the index ends where the others begin.
+-- Offers whose text has waited too long for its verdict, the oldest requests first. statement_timestamp() is constant
+-- within a statement, so that the index scan can end at the first later request.
 SELECT seller_id, namespace, external_id
 FROM offers
 WHERE text_requested_at < statement_timestamp() - %(wait_s)s * interval '1 second'
@@ -36,8 +36,8 @@ ORDER BY text_requested_at
 LIMIT %(limit)s
 
 -- name: request_again
--- Texts that still wait. Removed offers wait for nothing: moderation gets their removals. Looked up by their whole keys:
--- with coalesce() the index of what waits, empty to a planner that has not seen it yet, does not serve.
+-- Texts that still wait. A removed offer awaits nothing: moderation gets its removal. The lookup is by whole keys, and
+-- coalesce() keeps the planner from the index of waiting texts, which looks empty before it has statistics.
 UPDATE offers o
 SET text_requested_at = CASE WHEN o.status = 'REMOVED' THEN NULL ELSE clock_timestamp() END
 FROM unnest(%(external_ids)s::text[]) AS n (external_id)
@@ -53,8 +53,8 @@ RETURNING o.external_id, CASE WHEN o.status <> 'REMOVED' THEN o.content END AS c
           (extract(epoch FROM coalesce(o.text_requested_at, clock_timestamp())) * 1000000)::bigint AS content_version
 
 -- name: next_content_version
--- Under the heads of their namespaces texts get versions in the order in which they are requested, and above those from
--- before a restore.
+-- The caller holds the heads of the namespaces, so versions follow the order of requests. They are also above the
+-- versions from before a restore.
 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 
 -- name: count_unanswered
@@ -64,7 +64,7 @@ FROM offers
 WHERE text_requested_at IS NOT NULL
 
 -- name: note_applied
--- The newest decision of each partition. A poll has a partition once, and each partition has one reader.
+-- The newest decision of each partition. A poll contains a partition once, and each partition has one reader.
 INSERT INTO applied_decisions AS a (partition, decision_id, seller_id, namespace)
 SELECT partition, decision_id, seller_id, namespace
 FROM unnest(%(partitions)s::integer[], %(decision_ids)s::bigint[], %(sellers)s::text[], %(namespaces)s::text[])
@@ -87,8 +87,9 @@ WHERE a.partition = due.partition
 RETURNING a.seller_id, a.namespace, a.decision_id
 
 -- name: forget_applied
--- If a decision is still the newest of its partition, all above the newest that moderation has: several partitions report
--- the same loss, and one job is enough. A report that is read again changes nothing.
+-- If the reported decision is still the newest of its partition, forgets all decisions above the newest one that
+-- moderation has: several partitions report the same loss, and one job is enough. A report that is read again changes
+-- nothing.
 WITH lost AS MATERIALIZED (
     SELECT partition, decision_id
     FROM applied_decisions
@@ -102,7 +103,7 @@ FROM lost
 WHERE a.partition = lost.partition AND %(decision_id)s IN (SELECT decision_id FROM lost)
 
 -- name: list_decided
--- The next offers in the order of their keys, and which of them were decided or removed since then, or wait.
+-- The next offers in the order of their keys, and whether each waits, or was decided or removed at that time or later.
 SELECT seller_id, namespace, external_id,
        text_requested_at IS NOT NULL OR text_decided_at >= %(since)s OR (status = 'REMOVED' AND updated_at >= %(since)s)
        AS is_wanted
@@ -112,8 +113,8 @@ ORDER BY seller_id, namespace, external_id
 LIMIT %(limit)s
 
 -- name: request_at_once
--- Texts that wait, or were removed since then without a decision: these requests may be lost, too. Looked up by their whole
--- keys, as in `request_again`.
+-- Texts that wait, or were removed at that time or later without a decision: these requests may be lost, too. The
+-- lookup is by whole keys, as in `request_again`.
 UPDATE offers o
 SET text_requested_at = '-infinity'
 FROM unnest(%(external_ids)s::text[]) AS n (external_id)
@@ -129,7 +130,7 @@ WHERE o.offer_id = waiting.offer_id
            AND o.text_hash IS DISTINCT FROM o.approved_text_hash))
 
 -- name: load_decided
--- Texts that were decided since then, with what was decided. The caller holds their head.
+-- Texts that were decided at that time or later, with their decisions. The caller holds their head.
 SELECT o.external_id, o.content, o.text_hash, o.ban, o.text_decided_at
 FROM unnest(%(external_ids)s::text[]) AS n (external_id)
 CROSS JOIN LATERAL (

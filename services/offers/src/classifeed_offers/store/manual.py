@@ -13,16 +13,16 @@ _SQL: Final = load_queries(__package__, "manual.sql")
 
 
 class StoredOffer(NamedTuple):
-    """An offer as a change needs it: `state` with content and pictures, and `row` with its version."""
+    """An offer for a change: `state` with content and pictures, and `row` with its version."""
 
     state: OfferState
     row: OfferRow
 
 
 async def find_locked(tx: Tx, namespace: Namespace, external_id: str) -> StoredOffer | None:
-    """Return an offer, a removed one too; None if the namespace never had it.
+    """Return an offer, even if it is removed; None if the namespace never had it.
 
-    Its namespace stays locked until the transaction ends: no load changes the offer meanwhile.
+    The namespace stays locked until the transaction ends, so no load changes the offer meanwhile.
     """
     if not await applying.lock_heads(tx, {namespace}, create=False):
         return None

@@ -1,5 +1,5 @@
 -- name: remove_manual_offer
--- A text that waits needs no verdict, as in `remove_offers`.
+-- A removed offer's text needs no verdict, as in `remove_offers`.
 UPDATE offers
 SET status = 'REMOVED', last_ordinal = 0, last_line = 0, last_change = 'REMOVED',
     text_requested_at = CASE WHEN text_requested_at IS NOT NULL THEN '-infinity'::timestamptz END,

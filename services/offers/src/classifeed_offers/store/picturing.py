@@ -17,13 +17,13 @@ class PicturedOffer(NamedTuple):
     """An offer with its PictureRecords.
 
     Attributes:
-        offer_id: its id.
-        external_id: its id at the seller.
-        status: where it stands.
-        last_place: where the load has it that has changed it.
-        pictures: its PictureRecords; None where it has none.
-        changed_content: what it says, where its links have changed and nothing was requested yet; else None.
-        is_due: whether it has waited for a picture for too long.
+        offer_id: id of the offer.
+        external_id: the seller's id of the offer.
+        status: status of the offer.
+        last_place: place of the offer in the load that last changed it.
+        pictures: its PictureRecords; None: it has none.
+        changed_content: its content if its links have changed and were not requested yet; otherwise None.
+        is_due: whether it has waited too long for a picture.
     """
 
     offer_id: int
@@ -36,19 +36,19 @@ class PicturedOffer(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Whether the offer is there for its seller."""
+        """Whether the seller has the offer."""
         return self.status != Status.REMOVED
 
 
 class NextOffer(NamedTuple):
-    """An offer that a pass over a namespace comes to.
+    """An offer in a pass over a namespace.
 
     Attributes:
-        external_id: its id at the seller.
-        offer_id: its id.
-        last_place: where the load has it that has changed it.
-        unrequested_content: what it says, where it exists and its pictures were never requested; else None.
-        requested_pictures: its PictureRecords, where it exists and those are wanted; else None.
+        external_id: the seller's id of the offer.
+        offer_id: id of the offer.
+        last_place: place of the offer in the load that last changed it.
+        unrequested_content: its content if it exists and its pictures were never requested; otherwise None.
+        requested_pictures: its PictureRecords if it exists and the pass asks for them; otherwise None.
     """
 
     external_id: str
@@ -61,10 +61,13 @@ class NextOffer(NamedTuple):
 async def load_pictures(
     tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, wait_s: float = 0
 ) -> list[PicturedOffer]:
-    """Return what the namespace has of `external_ids`, removed offers too. The caller holds its head.
+    """Return the namespace's offers with `external_ids`, including removed ones. The caller holds its head.
 
     Args:
-        wait_s: after so long a result is due.
+        tx: transaction of the read.
+        namespace: namespace of the offers.
+        external_ids: the seller's ids of the offers.
+        wait_s: seconds after which a result is due.
     """
     parameters = {
         "seller": namespace.seller_id,
@@ -80,13 +83,13 @@ async def load_pictures(
 
 
 async def save_results(tx: Tx, changes: Sequence[tuple[int, PictureChange]]) -> None:
-    """Store what results have made of the pictures of offers, by their ids. The caller holds the heads."""
+    """Store the pictures of offers, by offer id, after results. The caller holds the heads."""
     parameters = _columns_of(changes) | {"are_shown": [change.is_shown for _, change in changes]}
     await tx.execute(SQL["save_results"], parameters)
 
 
 async def save_requests(tx: Tx, plans: Sequence[tuple[int, PicturePlan]]) -> None:
-    """Store what is awaited of offers, by their ids, as requested now. The caller holds the heads."""
+    """Store the pictures of offers, by offer id, as requested now. The caller holds the heads."""
     await tx.execute(SQL["save_requests"], _columns_of(plans))
 
 
@@ -100,9 +103,9 @@ async def find_awaited(tx: Tx, *, wait_s: float, limit: int) -> dict[Namespace, 
 
 
 async def count_awaited(tx: Tx) -> int:
-    """Return how many offers wait for pictures.
+    """Return the number of offers that wait for pictures.
 
-    Belongs into a transaction, for the rest of which scans are forbidden.
+    Run it in its own transaction: it forbids scans for the rest of the transaction.
     """
     await forbid_scans(tx)
     row = await (await tx.execute(SQL["count_awaited"])).fetchone()
@@ -111,12 +114,14 @@ async def count_awaited(tx: Tx) -> int:
 
 
 async def next_offers(tx: Tx, namespace: Namespace, *, after: str, again: bool, limit: int) -> list[NextOffer]:
-    """Return the offers of a namespace whose external ids come after one, in their order.
+    """Return the next offers of a namespace in the order of their external ids.
 
     Args:
-        after: external id of the last offer that was looked at; empty: none was.
-        again: whether those with pictures that were requested come with them.
-        limit: offers at once.
+        tx: transaction of the read.
+        namespace: namespace of the offers.
+        after: external id of the last offer that was read; empty: none was.
+        again: whether pictures that were requested before are included.
+        limit: maximum number of offers.
     """
     parameters = {**namespace._asdict(), "after": after, "again": again, "limit": limit}
     rows = await (await tx.execute(SQL["next_offers"], parameters)).fetchall()
@@ -127,7 +132,7 @@ async def next_offers(tx: Tx, namespace: Namespace, *, after: str, again: bool, 
 
 
 async def next_namespaces(tx: Tx, *, after: Namespace, only_seller: str | None, limit: int) -> list[Namespace]:
-    """Return the namespaces, all or those of a seller, that come after one, in their order."""
+    """Return the namespaces after `after` in order, all of them or those of one seller."""
     parameters = {**after._asdict(), "only_seller": only_seller, "limit": limit}
     rows = await (await tx.execute(SQL["next_namespaces"], parameters)).fetchall()
     return [Namespace(*row) for row in rows]

@@ -1,7 +1,8 @@
--- Results about pictures of offers. Whoever applies or requests them holds the heads of their namespaces.
+-- Results about pictures of offers. A transaction that requests pictures or applies results holds the namespaces'
+-- heads.
 
 -- name: load_pictures
--- Removed offers too: they await nothing any more. Each is looked up by its whole key, as texts are (judging.sql).
+-- Includes removed offers: they await nothing any more. Each lookup is by the whole key, as for texts (judging.sql).
 SELECT o.offer_id, n.external_id, o.status, o.last_task_id, o.last_ordinal, o.last_line, o.pictures,
        CASE WHEN o.pictures_requested_at = '-infinity' THEN o.content END AS changed_content,
        coalesce(o.pictures_requested_at < clock_timestamp() - %(wait_s)s * interval '1 second', false) AS is_due
@@ -15,7 +16,7 @@ CROSS JOIN LATERAL (
 ) AS o
 
 -- name: save_results
--- Links that have changed since then are requested first, so their time stays. The document changes with the version.
+-- An offer with changed links stays due, so that the new links are requested first. A new version changes the document.
 UPDATE offers o
 SET pictures = n.pictures, picture_faults = n.picture_faults,
     pictures_requested_at = CASE WHEN n.awaits_pictures OR o.pictures_requested_at = '-infinity'
@@ -29,8 +30,8 @@ FROM unnest(%(offer_ids)s::bigint[], %(pictures)b::bytea[], %(picture_faults)b::
 WHERE o.offer_id = n.offer_id
 
 -- name: find_awaited
--- Offers that have waited for a result for too long, those that requested first at the top. statement_timestamp() does not
--- change within a statement, so that the index ends where the others begin.
+-- Offers that have waited too long for a result, the oldest requests first. statement_timestamp() is constant within a
+-- statement, so that the index scan can end at the first later request.
 SELECT seller_id, namespace, external_id
 FROM offers
 WHERE pictures_requested_at < statement_timestamp() - %(wait_s)s * interval '1 second'
@@ -49,7 +50,7 @@ WHERE o.offer_id = n.offer_id
 SELECT count(*) FROM offers WHERE pictures_requested_at IS NOT NULL
 
 -- name: next_offers
--- All are looked at in the order of their keys, so that a slice ends after as many rows whatever it finds.
+-- Reads all offers in the order of their keys, so that a slice ends after `limit` rows regardless of their pictures.
 SELECT external_id, offer_id, last_task_id, last_ordinal, last_line,
        CASE WHEN pictures IS NULL AND pictures_requested_at IS NULL AND status <> 'REMOVED' THEN content END,
        CASE WHEN %(again)s AND status <> 'REMOVED' THEN pictures END

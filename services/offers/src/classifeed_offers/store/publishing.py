@@ -1,4 +1,4 @@
-"""The publish mark of offers: statements for the pusher, and what else is known of the receiver."""
+"""The publish mark of offers: statements for the pusher, and records about the receiver."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from classifeed_offers.domain.offers import Namespace
 SQL = load_queries(__package__, "publishing.sql")
 SELECT_DUE: Final = SQL["select_due"]
 ADVANCE: Final = SQL["advance"]
-# What is pushed later than this after a run has begun is no part of its trace: a repair, or the rest of a large load.
+# A push later than this after the start of a run is not part of the run's trace: a repair, or the rest of a large load.
 _TRACE_AGE_S: Final = 3600.0
 
 
 class Overtaken(NamedTuple):
-    """An offer of which the receiver has a version above the newest here."""
+    """An offer whose version at the receiver is above the newest version here."""
 
     offer_id: int
     version: int
@@ -28,7 +28,7 @@ class Overtaken(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """An offer whose document the receiver refuses, and why."""
+    """An offer whose document the receiver refuses, with the reasons."""
 
     offer_id: int
     version: int
@@ -36,7 +36,7 @@ class Refused(NamedTuple):
 
 
 class RefusedOffer(NamedTuple):
-    """A refused one by its names."""
+    """A refused offer with its names."""
 
     seller_id: str
     namespace: str
@@ -47,7 +47,7 @@ class RefusedOffer(NamedTuple):
 
 
 async def select_traces(tx: Tx, namespaces: Collection[Namespace]) -> dict[Namespace, dict[str, str]]:
-    """Return the headers of the trace that the newest run of each namespace belongs to, where it has begun lately."""
+    """Return the trace headers of each namespace's newest run, if it began recently."""
     parameters = {
         "sellers": [key.seller_id for key in namespaces],
         "namespaces": [key.namespace for key in namespaces],
@@ -58,7 +58,7 @@ async def select_traces(tx: Tx, namespaces: Collection[Namespace]) -> dict[Names
 
 
 async def raise_versions(tx: Tx, overtaken: Sequence[Overtaken]) -> int:
-    """Give offers versions above what the receiver has, unless they changed meanwhile; return how many got one."""
+    """Raise the versions of offers above the receiver's, unless they changed meanwhile; return the number raised."""
     parameters = {
         "offer_ids": [offer.offer_id for offer in overtaken],
         "versions": [offer.version for offer in overtaken],
@@ -68,7 +68,7 @@ async def raise_versions(tx: Tx, overtaken: Sequence[Overtaken]) -> int:
 
 
 async def find_unequal(tx: Tx, listed: Sequence[StoredDocument]) -> Differences:
-    """Return which documents of the registry do not equal their offers."""
+    """Return the documents of the registry that differ from their offers."""
     names = [OfferName.of_document(each.pk) for each in listed]
     parameters = {
         "sellers": [name.seller_id for name in names],
@@ -87,7 +87,7 @@ async def find_unequal(tx: Tx, listed: Sequence[StoredDocument]) -> Differences:
 
 
 async def publish_again(tx: Tx, unequal: Sequence[Unequal]) -> int:
-    """Make offers due that differ from their documents, unless they changed meanwhile; return how many."""
+    """Make offers due that differ from their documents, unless they changed meanwhile; return their number."""
     parameters = {
         "offer_ids": [row.row_id for row in unequal],
         "versions": [row.version for row in unequal],
@@ -97,7 +97,7 @@ async def publish_again(tx: Tx, unequal: Sequence[Unequal]) -> int:
 
 
 async def refuse_documents(tx: Tx, refused: Sequence[Refused]) -> None:
-    """Note which offers the receiver refuses."""
+    """Record the offers that the receiver refuses."""
     parameters = {
         "offer_ids": [offer.offer_id for offer in refused],
         "versions": [offer.version for offer in refused],
@@ -107,16 +107,16 @@ async def refuse_documents(tx: Tx, refused: Sequence[Refused]) -> None:
 
 
 async def accept_documents(tx: Tx, offer_ids: Collection[int]) -> None:
-    """Note that the receiver has these offers in their newest versions."""
+    """Record that the receiver has the newest versions of these offers."""
     await tx.execute(SQL["accept_documents"], {"offer_ids": list(offer_ids)})
 
 
 async def count_refused(tx: Tx) -> int:
-    """Return how many offers the receiver refuses."""
+    """Return the number of offers that the receiver refuses."""
     row = await (await tx.execute(SQL["count_refused"])).fetchone()
     return int(row[0]) if row else 0
 
 
 async def list_refused(tx: Tx, limit: int) -> list[RefusedOffer]:
-    """Return the offers that were refused last."""
+    """Return the most recently refused offers."""
     return [RefusedOffer(*row) for row in await (await tx.execute(SQL["list_refused"], {"limit": limit})).fetchall()]

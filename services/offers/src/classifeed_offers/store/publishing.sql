@@ -1,5 +1,5 @@
 -- name: select_due
--- By version: first changed, first published, whoever the seller is.
+-- By version: changes are published in their order, regardless of the seller.
 SELECT offer_id, version, seller_id, namespace, external_id, status, content, published_content, updated_at,
        clock_timestamp() AS composed_at, pictures
 FROM offers
@@ -8,8 +8,8 @@ ORDER BY version
 LIMIT %(limit)s
 
 -- name: advance
--- A row that a load or a sweep holds now is about to get a higher version and to be pushed again: its mark need not
--- move, and without waiting for it there is no deadlock with them.
+-- A row that a load or a sweep has locked is about to get a higher version and to be pushed again. Its mark need not
+-- move, and skipping it avoids a deadlock with them.
 WITH free AS (
     SELECT offer_id
     FROM offers
@@ -29,8 +29,8 @@ JOIN task_heads h USING (seller_id, namespace)
 WHERE h.trace_context IS NOT NULL AND h.moved_at > clock_timestamp() - %(age_s)s * interval '1 second'
 
 -- name: raise_versions
--- Above what the receiver has: this table went back, and what it holds is the truth. One that changed meanwhile has a
--- newer version already; one that a load or a sweep holds now is about to get one.
+-- Raises versions above the receiver's: this table was restored, and its content is authoritative. An offer that
+-- changed meanwhile already has a newer version; one that a load or a sweep has locked is about to get one.
 WITH free AS (
     SELECT offer_id
     FROM offers
@@ -64,9 +64,9 @@ SELECT o.seller_id, o.namespace, o.external_id, r.version, r.reasons, r.refused_
  LIMIT %(limit)s
 
 -- name: find_unequal
--- Of documents that the registry has: those whose offer is not here, unless they are removed there; and those of offers that
--- count as published and have another version. An offer is looked up for each document: LIMIT keeps the planner from
--- reading the whole table.
+-- Documents of the registry that differ: documents without an offer here that are not removed there, and documents of
+-- published offers with another version. Each offer is looked up separately: LIMIT keeps the planner from reading the
+-- whole table.
 SELECT n.place::integer - 1 AS place, o.offer_id AS row_id, o.version, n.version AS stored_version
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(external_ids)s::text[], %(versions)s::bigint[],
             %(removed)s::boolean[])
@@ -84,8 +84,8 @@ WHERE CASE WHEN o.offer_id IS NULL THEN NOT n.is_removed
 ORDER BY n.place
 
 -- name: publish_again
--- Offers that differ from their documents, unless they changed meanwhile. What this table says is the truth, so a version
--- is not below the one that the receiver has.
+-- Offers that differ from their documents, unless they changed meanwhile. This table is authoritative, so a version is
+-- not below the receiver's.
 WITH free AS (
     SELECT offer_id
     FROM offers

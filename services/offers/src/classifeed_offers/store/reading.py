@@ -14,7 +14,7 @@ _LIST_OFFERS = SQL["list_offers"]
 
 
 class OfferRow(NamedTuple):
-    """An offer as it is stored; its namespace is the one of the request. The last two: a change that waits."""
+    """A stored offer; its namespace is that of the request. `waiting_…` describe a change that waits."""
 
     external_id: str
     status: str
@@ -36,14 +36,14 @@ class OfferRow(NamedTuple):
 
 
 async def get_offer(tx: Tx, namespace: Namespace, external_id: str) -> OfferRow | None:
-    """Return an offer, a removed one too; None when the namespace never had it."""
+    """Return an offer, even if it is removed; None if the namespace never had it."""
     parameters = {"seller": namespace.seller_id, "namespace": namespace.namespace, "external_id": external_id}
     rows = await fetch_as(tx, OfferRow, _GET_OFFER, parameters)
     return rows[0] if rows else None
 
 
 async def list_offers(tx: Tx, namespace: Namespace, *, after: str, status: Status | None, limit: int) -> list[OfferRow]:
-    """Return up to `limit` offers with an external id above `after`, by external id; without status all but removed."""
+    """Return up to `limit` offers after `after`, by external id; without `status`, all except removed ones."""
     parameters = {
         "seller": namespace.seller_id,
         "namespace": namespace.namespace,

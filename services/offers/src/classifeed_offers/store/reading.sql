@@ -25,7 +25,7 @@ ORDER BY external_id
 LIMIT %(limit)s
 
 -- name: next_pictures
--- Offers by their ids, which no offer changes; one without pictures has null.
+-- In the order of offer ids, which never change; null for an offer without pictures.
 SELECT offer_id, CASE WHEN status <> 'REMOVED' THEN pictures END
 FROM offers
 WHERE offer_id > %(after)s

@@ -1,4 +1,4 @@
-"""Full publications anew: which are under way, and the marks that they set back."""
+"""Republications: the open ones, and the publish marks that they reset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SQL = load_queries(__package__, "republishing.sql")
 
 
 class OfferKey(NamedTuple):
-    """Where an offer stands in the order of the keys."""
+    """Key of an offer, in the order of the table's primary key."""
 
     seller_id: str
     namespace: str
@@ -21,7 +21,7 @@ class OfferKey(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """Whose offers: all, those of a seller, or those of one of its namespaces."""
+    """Scope of a republication: all offers, those of a seller, or those of one of its namespaces."""
 
     seller_id: str | None = None
     namespace: str | None = None
@@ -34,7 +34,7 @@ class Scope(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Republication:
-    """A full publication anew; `offers` had their marks set back so far, all of them at `marked_at`."""
+    """A republication; `offers` marks were reset so far, and all of them at `marked_at`."""
 
     republication_id: int
     reason: str
@@ -47,7 +47,7 @@ class Republication:
 
 @dataclass(frozen=True, slots=True)
 class ResetSlice:
-    """What a slice did: where it ended (None: it was the last one), and whom it left out as they were locked."""
+    """Outcome of a slice: its last key (None: it was the last slice), and the locked offers that it skipped."""
 
     last: OfferKey | None
     offers: int
@@ -55,9 +55,9 @@ class ResetSlice:
 
 
 async def insert_request(tx: Tx, reason: str, scope: Scope, request_id: str | None) -> int | None:
-    """Note a request; return its number, None when a request with this id was noted before.
+    """Record a request; return its number, or None if a request with this id was recorded before.
 
-    Waits for transactions that are inserting offers; those that would begin to wait until this one has ended.
+    Waits for transactions that are inserting offers; later inserts wait for this transaction.
     """
     await tx.execute(SQL["await_inserts"])
     parameters = {
@@ -71,7 +71,7 @@ async def insert_request(tx: Tx, reason: str, scope: Scope, request_id: str | No
 
 
 async def reset_slice(tx: Tx, scope: Scope, after: OfferKey, limit: int) -> ResetSlice:
-    """Set the marks of the offers in the next `limit` keys to 0 where they are of the scope and nobody holds them."""
+    """Reset the marks of the next `limit` offers by key to 0, except locked offers and offers outside the scope."""
     parameters = {
         **after._asdict(),
         "only_seller": scope.seller_id,
@@ -86,31 +86,31 @@ async def reset_slice(tx: Tx, scope: Scope, after: OfferKey, limit: int) -> Rese
 
 
 async def reset_offer(tx: Tx, offer_id: int) -> None:
-    """Set the mark of an offer to 0; waits for whoever holds it."""
+    """Reset the mark of an offer to 0; waits for its lock."""
     await tx.execute(SQL["reset_offer"], {"offer_id": offer_id})
 
 
 async def count_offers(tx: Tx, republication_id: int, offers: int) -> None:
-    """Add to the offers whose marks were set back."""
+    """Add to the number of offers whose marks were reset."""
     await tx.execute(SQL["count_offers"], {"id": republication_id, "offers": offers})
 
 
 async def note_marked(tx: Tx, republication_id: int) -> None:
-    """Note that all marks are set back."""
+    """Record that all marks are reset."""
     await tx.execute(SQL["note_marked"], {"id": republication_id})
 
 
 async def select_open(tx: Tx) -> list[Republication]:
-    """Return the republications under way, the oldest first."""
+    """Return the open republications, the oldest first."""
     rows = await (await tx.execute(SQL["select_open"])).fetchall()
     return [Republication(row[0], row[1], Scope(*row[2:4]), *row[4:]) for row in rows]
 
 
 async def finish_pushed(tx: Tx) -> list[tuple[int, int]]:
-    """Note which republications are over; return the number of each and how many offers it had."""
+    """Close the republications that are pushed; return the number and the offers of each."""
     return [(number, offers) for number, offers in await (await tx.execute(SQL["finish_pushed"])).fetchall()]
 
 
 async def forget_old(tx: Tx) -> None:
-    """Remove republications that ended long ago."""
+    """Delete republications that ended long ago."""
     await tx.execute(SQL["forget_old"])

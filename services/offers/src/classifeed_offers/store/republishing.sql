@@ -1,17 +1,17 @@
 -- name: await_inserts
--- Not by a lock on the table: a dump holds those on all tables until it ends.
+-- An advisory lock, because a dump holds locks on all tables until it ends.
 SELECT pg_advisory_xact_lock('republications'::regclass::oid::bigint)
 
 -- name: request
--- Nothing comes back when the request was made before.
+-- Returns no row if the request was made before.
 INSERT INTO republications (reason, seller_id, namespace, request_id, requested_at)
 VALUES (%(reason)s, %(seller)s, %(namespace)s, %(request_id)s, clock_timestamp())
     ON CONFLICT (request_id) DO NOTHING
 RETURNING republication_id
 
 -- name: reset_slice
--- Sets the marks of the next offers to 0, in the order of their keys, but for those that a transaction holds now: waiting
--- for them while others are locked could go in a circle. They come back to be done one by one.
+-- Resets the marks of the next offers in the order of their keys, except offers that a transaction has locked: waiting
+-- for them while holding other locks could deadlock. The caller gets their ids and resets them one by one.
 WITH slice AS (
     SELECT offer_id, seller_id, namespace, external_id
       FROM offers
@@ -41,7 +41,7 @@ SELECT seller_id, namespace, external_id,
  LIMIT 1
 
 -- name: reset_offer
--- Waits for whoever holds it.
+-- Waits for the lock.
 UPDATE offers SET published_version = 0 WHERE offer_id = %(offer_id)s
 
 -- name: count_offers
@@ -57,7 +57,7 @@ SELECT republication_id, reason, seller_id, namespace, requested_at, offers, mar
  ORDER BY republication_id
 
 -- name: finish_pushed
--- A republication is over once no offer is due in a version from before its last mark was set back: pushes go by version.
+-- A republication is over once no offer is due in a version from before its last mark was reset: pushes go by version.
 UPDATE republications
    SET finished_at = clock_timestamp()
  WHERE finished_at IS NULL AND marked_at IS NOT NULL

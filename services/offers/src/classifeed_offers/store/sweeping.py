@@ -1,4 +1,4 @@
-"""Reads and writes of a sweep: what a whole load lacks, slice by slice, and what is held of it."""
+"""Reads and writes of a sweep: the offers that a whole load lacks, slice by slice, and held loads."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _COMPARED: Final = {"slices": 200, "batches": 2000}
 
 
 class End(NamedTuple):
-    """A run's end as recorded, beside the head of its namespace; the head is locked until the transaction ends."""
+    """A run's recorded end, with the head of its namespace; the head is locked until the transaction ends."""
 
     head: Run
     outcome: str | None
@@ -59,12 +59,12 @@ class End(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a run lacks, and the last task before it that has removed what it lacked.
+    """Offers that a run lacks, and the last earlier task that completed its removals.
 
     Attributes:
-        loss: as it is at the worst: what the search does not show, and what nobody has accepted, counts as lacking too.
-        accepted_task: the task; the one before this one where there is none.
-        accepted_at: when its end came; None where there is none.
+        loss: upper bound of the loss: includes offers that are not shown, or that came with loads nobody accepted.
+        accepted_task: id of that task; if there is none, the number before this run's task.
+        accepted_at: time when its end arrived; None: there is none.
     """
 
     loss: Loss
@@ -73,14 +73,14 @@ class Plan(NamedTuple):
 
 
 async def has_at_most(tx: Tx, namespace: Namespace, offers: int) -> bool:
-    """Return whether a namespace has so many offers or fewer, removed ones among them; reads no more than that."""
+    """Return whether a namespace has at most `offers` offers, including removed ones; reads no more than that."""
     values = {"seller": namespace.seller_id, "namespace": namespace.namespace, "offers": offers}
     row = await (await tx.execute(_HAS_AT_MOST, values)).fetchone()
     return row is not None and bool(row[0])
 
 
 async def lock_end(tx: Tx, key: RunKey) -> End | None:
-    """Return the end of a run, locked; None when there is none."""
+    """Return the end of a run, locked; None if there is none."""
     for row in await fetch_named(tx, _LOCK_END, run_values(key)):
         columns = row._asdict()
         return End(Run(columns.pop("task_id"), columns.pop("run")), **columns)
@@ -88,10 +88,13 @@ async def lock_end(tx: Tx, key: RunKey) -> End | None:
 
 
 async def plan(tx: Tx, key: RunKey, slice_offers: int = SLICE_OFFERS, *, with_manual: bool = False) -> Plan:
-    """Store the slices of what the run lacks. Reads the whole namespace once.
+    """Store the slices of offers that the run lacks. Reads the whole namespace once.
 
     Args:
-        with_manual: whether it lacks the offers that are kept by hand, too.
+        tx: transaction of the sweep.
+        key: identity of the run.
+        slice_offers: offers per slice.
+        with_manual: whether offers that are kept by hand are included.
     """
     parameters = run_values(key) | {"slice_size": slice_offers, "with_manual": with_manual}
     row = await (await tx.execute(_PLAN_SLICES, parameters)).fetchone()
@@ -105,21 +108,21 @@ async def plan(tx: Tx, key: RunKey, slice_offers: int = SLICE_OFFERS, *, with_ma
 
 
 async def count_loss(tx: Tx, key: RunKey, plan: Plan) -> Loss:
-    """Return the loss of a planned run exactly. Reads each offer that it lacks."""
+    """Return the exact loss of a planned run. Reads each offer that the run lacks."""
     row = await (await tx.execute(_COUNT_SHOWN, run_values(key) | _accepted(plan))).fetchone()
     assert row is not None
     return plan.loss._replace(lacking=row[0], unseen=row[1])
 
 
 async def count_lacking(tx: Tx, key: RunKey) -> int:
-    """Return how many offers the slices of a run have, whatever their status."""
+    """Return the number of offers in the slices of a run, regardless of their status."""
     row = await (await tx.execute(_COUNT_LACKING, run_values(key))).fetchone()
     assert row is not None
     return int(row[0])
 
 
 async def describe_lacking(tx: Tx, key: RunKey, plan: Plan, loss: Loss) -> LoadHold:
-    """Return what a planned run would remove, in figures and by name; without a reason."""
+    """Return counts and examples of the offers that a planned run would remove, without the reasons."""
     values = run_values(key) | _accepted(plan)
     sample = await (await tx.execute(_SAMPLE_LACKING, values | {"limit": _SAMPLE_OFFERS})).fetchall()
     renamed = await (await tx.execute(_FIND_RENAMED, values | _COMPARED)).fetchone()
@@ -144,49 +147,52 @@ async def hold(tx: Tx, key: RunKey, held: LoadHold) -> None:
 
 
 async def decide(tx: Tx, key: RunKey, decision: str) -> bool:
-    """Record a decision, CONFIRM or REJECT, and have the sweep go on; False when it comes too late."""
+    """Record a decision, CONFIRM or REJECT, so that the sweep continues; return False if the decision is too late."""
     return (await tx.execute(_DECIDE_END, run_values(key) | {"decision": decision})).rowcount > 0
 
 
 async def forget_sizes(tx: Tx, namespace: Namespace) -> None:
-    """Forget what a namespace had before its loads of the last days."""
+    """Delete the sizes of a namespace before its loads of the last days."""
     await tx.execute(_FORGET_SIZES, {"seller": namespace.seller_id, "namespace": namespace.namespace})
 
 
 async def take_slice(tx: Tx, key: RunKey) -> list[int] | None:
-    """Return the next slice's offers and forget it, both with this transaction; None when there is none left."""
+    """Return and delete the next slice of offers; None if none is left."""
     row = await (await tx.execute(_TAKE_SLICE, run_values(key))).fetchone()
     return None if row is None else row[0]
 
 
 async def remove_offers(tx: Tx, key: RunKey, offer_ids: Sequence[int], *, with_manual: bool = False) -> None:
-    """Remove offers of the feed, or those kept by hand too, and count them. The caller holds the head."""
+    """Remove offers of the feed, optionally including manual ones, and count them. The caller holds the head."""
     parameters = {"offer_ids": offer_ids, "task": key.run.task_id, "with_manual": with_manual}
     cursor = await tx.execute(_REMOVE_OFFERS, parameters)
     await tx.execute(_COUNT_SWEPT, run_values(key) | {"removed": cursor.rowcount, "made_manual": 0})
 
 
 async def make_manual(tx: Tx, key: RunKey, offer_ids: Sequence[int]) -> None:
-    """Keep offers of the feed by hand from now on, and count them. The caller holds the head."""
+    """Make offers of the feed manual, and count them. The caller holds the head."""
     cursor = await tx.execute(_MAKE_MANUAL, {"offer_ids": offer_ids, "task": key.run.task_id})
     await tx.execute(_COUNT_SWEPT, run_values(key) | {"removed": 0, "made_manual": cursor.rowcount})
 
 
 async def finish(tx: Tx, key: RunKey, outcome: str, *, kept: int = 0, dropped: int = 0) -> None:
-    """Record the outcome, and drop what only sweeps needed, of this run and of those below it.
+    """Record the outcome, and delete sweep data of this run and of lower runs.
 
-    Changes that still wait count for nothing from now on; the clean-up removes them.
+    Changes that still wait no longer count; the clean-up removes them.
 
     Args:
-        kept: offers that the load lacks and that stay.
-        dropped: changes that are not made.
+        tx: transaction of the sweep.
+        key: identity of the run.
+        outcome: outcome of the run.
+        kept: number of offers that the load lacks and that stay.
+        dropped: number of changes that are not made.
     """
     await tx.execute(_FINISH_END, run_values(key) | {"outcome": outcome, "kept": kept, "dropped": dropped})
     await drop_plans(tx, key)
 
 
 async def drop_plans(tx: Tx, key: RunKey) -> None:
-    """Drop `seen` and slices of a run and of those below it."""
+    """Delete the slices of a run and of lower runs, and clear `seen` of their batches."""
     await tx.execute(_DROP_SLICES, run_values(key))
     await tx.execute(_DROP_SEEN, run_values(key))
 

@@ -3,7 +3,7 @@ SELECT count(*) <= %(offers)s
 FROM (SELECT FROM offers WHERE seller_id = %(seller)s AND namespace = %(namespace)s LIMIT %(offers)s + 1) AS first
 
 -- name: lock_end
--- The head is held so that no batch of a higher run is applied while we act on what this run has seen.
+-- The head is locked so that no batch of a higher run is applied while we act on the offers that this run has seen.
 SELECT h.task_id, h.run, e.outcome, e.planned_at IS NOT NULL AS planned, e.disposition, e.removed, e.made_manual, e.kept,
        e.changed, e.dropped, e.decision, e.hold
 FROM task_heads h
@@ -12,10 +12,10 @@ WHERE e.seller_id = %(seller)s AND e.namespace = %(namespace)s AND e.task_id = %
 FOR SHARE OF h FOR UPDATE OF e
 
 -- name: plan_slices
--- The anti-join is written as EXCEPT: it is hashed or sorted whatever the planner believes about the tables. As NOT
--- EXISTS it became a nested loop while the tables had no statistics yet (48 s for a first load of 50,000 offers). The
--- guard's figures come with it: the size of the namespace at the last load that removed what it lacked. Offers that a held
--- or rejected load has brought since then must not stand in for those that it lacked.
+-- The anti-join is written as EXCEPT, which the planner always hashes or sorts. NOT EXISTS becomes a nested loop while
+-- the tables have no statistics. The statement also returns the guard's figures: the size of the namespace at the last
+-- load that completed its removals. Offers that a held or rejected load has added since then do not count, because they
+-- must not compensate for offers that the load lacks.
 WITH accepted AS (
     SELECT task_id, received_at
     FROM task_ends
@@ -67,8 +67,8 @@ SELECT (SELECT offers FROM size) AS before,
 FROM since
 
 -- name: count_swept_before
--- What sweeps of earlier runs of the task have done already: it counts as this run's. It reads the whole namespace, so
--- only if an earlier run has an end.
+-- Offers that sweeps of earlier runs of the task have removed or made manual count for this run. The statement reads
+-- the whole namespace, so only if an earlier run has an end.
 SELECT count(*) FILTER (WHERE status = 'REMOVED' AND last_change = 'REMOVED'),
        count(*) FILTER (WHERE origin = 'MANUAL' AND last_change = 'MADE_MANUAL')
 FROM offers
@@ -91,7 +91,7 @@ WHERE s.seller_id = %(seller)s AND s.namespace = %(namespace)s AND s.task_id = %
 RETURNING s.offer_ids
 
 -- name: remove_offers
--- Moderation learns in the next round of requests that texts which wait need no verdict (judging.sql, `request_again`).
+-- The next round of requests tells moderation that waiting texts need no verdict (judging.sql, `request_again`).
 UPDATE offers
 SET status = 'REMOVED', last_task_id = %(task)s, last_ordinal = 0, last_line = 0, last_change = 'REMOVED',
     text_requested_at = CASE WHEN text_requested_at IS NOT NULL THEN '-infinity'::timestamptz END,
@@ -115,7 +115,7 @@ WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)
 DELETE FROM namespace_sizes WHERE seller_id = %(seller)s AND namespace = %(namespace)s
 
 -- name: count_shown
--- Of what a run lacks: what the guard counts, and all that the search shows or may show.
+-- Offers that a run lacks: the number that the guard counts, and the number that the search shows or may show.
 SELECT count(*) FILTER (WHERE o.created_at <= coalesce(%(accepted_at)s::timestamptz, 'infinity')
                         AND NOT (o.last_change = 'ADDED' AND o.last_task_id > %(accepted_task)s)),
        count(*)
@@ -129,7 +129,7 @@ FROM sweep_slices
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
 
 -- name: sample_lacking
--- In the order of the bytes of their ids, whatever the collation of the database.
+-- In the byte order of the ids, independent of the collation of the database.
 SELECT o.external_id, o.content
 FROM sweep_slices s CROSS JOIN LATERAL unnest(s.offer_ids) AS l(offer_id) JOIN offers o USING (offer_id)
 WHERE s.seller_id = %(seller)s AND s.namespace = %(namespace)s AND s.task_id = %(task)s AND s.run = %(run)s
@@ -138,9 +138,10 @@ ORDER BY o.external_id COLLATE "C"
 LIMIT %(limit)s
 
 -- name: find_renamed
--- Offers that the load lacks and has under another id: of the same content, or of an id that is the same but for capitals,
--- signs, and letters and zeros in front of a number. Sorted and not joined: the planner may know nothing of the tables yet.
--- The head of the namespace is held, so no more than some are compared: 100,000 with as many take two seconds of a core.
+-- Offers that the load lacks and has under another id: with the same content, or with an id that is the same except for
+-- capitals, signs, and letters and zeros in front of a number. The statement sorts instead of joining, because the
+-- planner may have no statistics yet. The number of compared offers is limited, because the head of the namespace is
+-- locked.
 WITH lacking AS (
     SELECT o.external_id, o.content_hash, false AS is_new
     FROM (SELECT offer_ids FROM sweep_slices
@@ -176,7 +177,8 @@ SET outcome = 'HELD', hold = %(hold)b, ended_at = clock_timestamp()
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
 
 -- name: decide_end
--- The first decision counts, and none once the sweep has begun without one. What was allowed beforehand is none.
+-- The first decision counts. A decision after the sweep has begun changes nothing. A permission in advance is no
+-- decision.
 UPDATE task_ends
 SET decision = %(decision)s, outcome = NULL, ended_at = NULL
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
@@ -192,7 +194,7 @@ DELETE FROM sweep_slices
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND (task_id, run) <= (%(task)s, %(run)s)
 
 -- name: drop_seen
--- Also of runs that never ended: a higher one has ended, so nothing requests them any more.
+-- Includes runs that never ended: a higher run has ended, so nothing requests them any more.
 UPDATE applied_batches
 SET seen = NULL
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND seen IS NOT NULL

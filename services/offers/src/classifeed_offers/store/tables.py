@@ -34,35 +34,35 @@ offers = Table(
     Column("seller_id", Text, primary_key=True),
     Column("namespace", Text, primary_key=True),
     Column("external_id", Text, primary_key=True),
-    # Stands for the offer in `seen` and in the sweep: 8 bytes instead of three texts.
+    # Short key of the offer in `seen` and in the sweep: 8 bytes instead of three texts.
     Column("offer_id", BigInteger, Identity(always=True), nullable=False),
     Column("content", LargeBinary, nullable=False),
     Column("content_hash", LargeBinary, nullable=False),
-    # What the search shows while `content` waits for its verdict; null: the same.
+    # Content that the search shows while `content` awaits its verdict; null: the same.
     Column("published_content", LargeBinary),
     Column("origin", Text, nullable=False),
     Column("status", Text, nullable=False),
     Column("last_task_id", BigInteger, nullable=False),
-    # Where the file of that task has it, from 1; 0 where it has not, and in rows from before it was kept.
+    # Place of the offer in the file of that task, from 1; 0: the file lacks it, or the row is older than the column.
     Column("last_ordinal", BigInteger, nullable=False, server_default=text("0")),
     Column("last_line", BigInteger, nullable=False, server_default=text("0")),
     Column("last_change", Text, nullable=False),
     Column("moderation", Text, nullable=False),
-    # Which text it has, and which one may be shown; null in rows from before texts were hashed.
+    # Hashes of the current and of the approved text; null in rows from before texts were hashed.
     Column("text_hash", LargeBinary),
     Column("approved_text_hash", LargeBinary),
-    # The Ban of the text that it has; null: none is known.
+    # The Ban of the current text; null: none is known.
     Column("ban", LargeBinary),
-    # When a verdict about its text was last requested; null: none is awaited.
+    # Time of the last request for a verdict about the text; null: none is awaited.
     Column("text_requested_at", DateTime(timezone=True)),
-    # When moderation decided about the text that it has: of two outcomes the later one holds.
+    # Time of moderation's decision about the current text: of two outcomes, the later one wins.
     Column("text_decided_at", DateTime(timezone=True)),
-    # PictureRecords: what became of its pictures; null in rows without, and from before pictures were requested.
+    # PictureRecords of its pictures; null: it has none, or they were never requested.
     Column("pictures", LargeBinary),
-    # PictureRecords of those that failed, for the next load; null where none did.
+    # PictureRecords of failed pictures, for the next load; null: none failed.
     Column("picture_faults", LargeBinary),
-    # When the first result was requested that is still to come; null: none is. `-infinity`: its links have changed, and
-    # nothing was requested yet.
+    # Time of the oldest request without a result; null: no result is awaited. `-infinity`: its links have changed, and
+    # were not requested yet.
     Column("pictures_requested_at", DateTime(timezone=True)),
     Column("version", BigInteger, nullable=False),
     Column("published_version", BigInteger, nullable=False, server_default=text("0")),
@@ -71,7 +71,7 @@ offers = Table(
 )
 Index("offers_offer_id", offers.c.offer_id, unique=True)
 Index("offers_removed", offers.c.updated_at, postgresql_where=offers.c.status == "REMOVED")
-# By version: first changed, first published, whoever the seller is.
+# By version: changes are published in their order, regardless of the seller.
 Index("offers_due", offers.c.version, postgresql_where=offers.c.version > offers.c.published_version)
 Index("offers_texts_waiting", offers.c.text_requested_at, postgresql_where=offers.c.text_requested_at.is_not(None))
 Index(
@@ -80,21 +80,21 @@ Index(
     postgresql_where=offers.c.pictures_requested_at.is_not(None),
 )
 
-# The newest decision of moderation that was applied from each partition of its topic. Moderation reports if a restore
-# has lost it (ADR 0102).
+# The newest applied decision of moderation from each partition of its topic. Moderation reports it if a restore has
+# lost the decision (ADR 0102).
 applied_decisions = Table(
     "applied_decisions",
     metadata,
     Column("partition", Integer, primary_key=True, autoincrement=False),
     # 0: none since the last report of a loss.
     Column("decision_id", BigInteger, nullable=False),
-    # Whose text it was about: the check has the same key.
+    # Namespace of the decision's text: the check has the same key.
     Column("seller_id", Text, nullable=False),
     Column("namespace", Text, nullable=False),
     Column("checked_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 
-# The highest run seen in a namespace. Its row lock is what everything that changes a namespace's offers stands on.
+# The highest run seen in a namespace. All changes of a namespace's offers by its feed are serialized by this row lock.
 task_heads = Table(
     "task_heads",
     metadata,
@@ -116,11 +116,11 @@ applied_batches = Table(
     Column("run", Integer, primary_key=True, autoincrement=False),
     Column("batch_id", BigInteger, primary_key=True, autoincrement=False),
     Column("digest", LargeBinary, nullable=False),
-    # What has to be kept of its result to send it again; null in rows from before it was kept.
+    # Part of its result that is needed to send it again; null in rows from before it was kept.
     Column("result", LargeBinary),
-    # offer_id of each offer that the batch has; null in PATCH loads and once the task has ended.
+    # offer_id of each offer in the batch; null in PATCH loads and once the task has ended.
     Column("seen", ARRAY(BigInteger)),
-    # Prices that it has changed, beside those that wait; whether an offer of it is available.
+    # Number of prices that it has changed, without waiting changes; whether an offer in it is available.
     Column("steady_prices", Integer, nullable=False, server_default=text("0")),
     Column("has_available", Boolean, nullable=False, server_default=text("false")),
     Column("applied_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
@@ -133,8 +133,8 @@ Index(
 )
 Index("applied_batches_age", applied_batches.c.applied_at)
 
-# One row for each terminal message that was taken; `outcome` is null while its sweep runs, and HELD until it is decided
-# whether it goes on.
+# One row for each accepted terminal message; `outcome` is null while the sweep runs, and HELD until a decision about
+# the load.
 task_ends = Table(
     "task_ends",
     metadata,
@@ -143,28 +143,28 @@ task_ends = Table(
     Column("task_id", BigInteger, primary_key=True, autoincrement=False),
     Column("run", Integer, primary_key=True, autoincrement=False),
     Column("batch_count", BigInteger, nullable=False),
-    # Of the terminal message; null in rows from before it was kept.
+    # Digest of the terminal message; null in rows from before it was kept.
     Column("digest", LargeBinary),
     Column("disposition", Text, nullable=False),
     Column("outcome", Text),
     Column("planned_at", DateTime(timezone=True)),
     Column("removed", BigInteger, nullable=False, server_default=text("0")),
     Column("made_manual", BigInteger, nullable=False, server_default=text("0")),
-    # Offers that the load lacks and that stay, as their removal was rejected.
+    # Number of offers that the load lacks and that stay because their removal was rejected.
     Column("kept", BigInteger, nullable=False, server_default=text("0")),
-    # Changes that waited for this end: made, and not made.
+    # Number of waiting changes that were made at this end, and that were not made.
     Column("changed", BigInteger, nullable=False, server_default=text("0")),
     Column("dropped", BigInteger, nullable=False, server_default=text("0")),
-    # CONFIRM or REJECT, or ALLOW_… from before the load began; null while nobody has decided about it.
+    # CONFIRM or REJECT, or ALLOW_… from before the load began; null: nobody has decided.
     Column("decision", Text),
-    # The LoadHold of a run that was held.
+    # The LoadHold of a held run.
     Column("hold", LargeBinary),
     Column("received_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("ended_at", DateTime(timezone=True)),
 )
 Index("task_ends_age", task_ends.c.received_at)
 
-# What a sweep has still to do; a slice is deleted in the transaction that applies it.
+# Remaining work of a sweep; a slice is deleted in the transaction that applies it.
 sweep_slices = Table(
     "sweep_slices",
     metadata,
@@ -176,7 +176,7 @@ sweep_slices = Table(
     Column("offer_ids", ARRAY(BigInteger), nullable=False),
 )
 
-# Changes that may be a mistake of the file: made at the end of their run, or once somebody has decided.
+# Changes that may be a mistake of the file: made at the end of their run, or after a decision.
 waiting_changes = Table(
     "waiting_changes",
     metadata,
@@ -185,14 +185,14 @@ waiting_changes = Table(
     Column("offer_id", BigInteger, primary_key=True, autoincrement=False),
     Column("task_id", BigInteger, nullable=False),
     Column("run", Integer, nullable=False),
-    # What the offer had when its change was set aside: made is the change only if it still does.
+    # Content hash of the offer when its change was set aside: the change is made only if the hash is the same.
     Column("before_hash", LargeBinary, nullable=False),
     Column("content", LargeBinary, nullable=False),
     Column("content_hash", LargeBinary, nullable=False),
     Column("status", Text, nullable=False),
     Column("last_change", Text, nullable=False),
     Column("moderation", Text, nullable=False),
-    # New price by old price; null where the price stays or cannot be compared.
+    # New price divided by the old one; null: the price stays or cannot be compared.
     Column("price_ratio", Double),
     Column("turns_unavailable", Boolean, nullable=False),
     # As in `offers`.
@@ -200,14 +200,14 @@ waiting_changes = Table(
     Column("approved_text_hash", LargeBinary),
     Column("ban", LargeBinary),
     Column("published_content", LargeBinary),
-    # Whether it has other links of pictures.
+    # Whether its links of pictures change.
     Column("changes_pictures", Boolean, nullable=False, server_default=text("false")),
-    # Where the file of the task has it.
+    # Place of the offer in the file of the task.
     Column("ordinal", BigInteger, nullable=False, server_default=text("0")),
     Column("line", BigInteger, nullable=False, server_default=text("0")),
 )
 
-# The most offers that a namespace had before a load of the day (UTC): what the guard against mass removal measures by.
+# The most offers that a namespace had before a load of the day (UTC), as a baseline for the guard against mass removal.
 namespace_sizes = Table(
     "namespace_sizes",
     metadata,
@@ -218,7 +218,7 @@ namespace_sizes = Table(
 )
 Index("namespace_sizes_day", namespace_sizes.c.day)
 
-# Newest element of each shard's queue that the receiver has acknowledged, written with the mark that it stands for.
+# Newest element of each shard's queue that the receiver has acknowledged, written together with the publish mark.
 published_positions = Table(
     "published_positions",
     metadata,
@@ -226,7 +226,7 @@ published_positions = Table(
     Column("idx", BigInteger, nullable=False),
 )
 
-# Offers whose document the receiver refused as invalid in the version that is their newest, or was until lately.
+# Offers whose newest version the receiver refused as invalid; a row may lag behind the newest version.
 refused_documents = Table(
     "refused_documents",
     metadata,
@@ -242,7 +242,7 @@ refused_documents = Table(
     Column("refused_at", DateTime(timezone=True), nullable=False),
 )
 
-# Full publications anew, of all offers or of a seller's: requested, all marks set back, everything pushed.
+# Republications of all offers or of a seller's: requested, all marks reset, everything pushed.
 republications = Table(
     "republications",
     metadata,

@@ -1,4 +1,4 @@
-"""Changes that wait for the end of their run, as the guard has set them aside."""
+"""Changes that the guard has set aside until the end of their run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _TITLE_CHARS: Final = 200
 
 
 class WaitingChange(NamedTuple):
-    """A change that was set aside: what the offer had before, what it would become, and how that moves it.
+    """A change that was set aside: the offer's hash before, its state after, and the effect of the change.
 
-    `changes_pictures` says that it has other links of pictures.
+    `changes_pictures` is true if the links of pictures change.
     """
 
     run: Run
@@ -41,7 +41,7 @@ class WaitingChange(NamedTuple):
 
 
 class StoredContent(NamedTuple):
-    """What an offer says, what the search shows where that differs, and its PictureRecords."""
+    """Content of an offer, the content that the search shows if it differs, and the PictureRecords."""
 
     content: bytes
     published_content: bytes | None
@@ -49,19 +49,19 @@ class StoredContent(NamedTuple):
 
 
 async def load_contents(tx: Tx, offer_ids: Collection[int]) -> dict[int, StoredContent]:
-    """Return what is stored of offers, by their ids."""
+    """Return the stored contents of offers, by offer id."""
     cursor = await tx.execute(_LOAD_CONTENTS, {"offer_ids": list(offer_ids)}, binary=True)
     return {offer_id: StoredContent(*row) for offer_id, *row in await cursor.fetchall()}
 
 
 async def find_available(tx: Tx, runs: Collection[RunKey]) -> set[RunKey]:
-    """Return those of `runs` of which a batch with an available offer was applied."""
+    """Return the runs of `runs` that have an applied batch with an available offer."""
     rows = await (await tx.execute(_FIND_AVAILABLE, run_columns(runs))).fetchall()
     return {RunKey(Namespace(*row[:2]), Run(*row[2:])) for row in rows}
 
 
 async def set_aside(tx: Tx, namespace: Namespace, changes_of: Sequence[tuple[int, WaitingChange]]) -> None:
-    """Keep changes of offers, by their ids, one each: a newer one replaces another.
+    """Store waiting changes of offers, by offer id, one for each offer: a newer change replaces an older one.
 
     The caller holds the namespace's head.
     """
@@ -92,7 +92,7 @@ async def set_aside(tx: Tx, namespace: Namespace, changes_of: Sequence[tuple[int
 
 
 async def count_changes(tx: Tx, key: RunKey, price_factor: float) -> Changes:
-    """Return what a whole run changes, as far as the guard checks it; all zero where nothing waits."""
+    """Return the changes of a whole run, as far as the guard checks them; all zero if no change waits."""
     values = run_values(key) | {"factor": price_factor or None}
     row = await (await tx.execute(_COUNT_WAITING, values)).fetchone()
     assert row is not None
@@ -106,7 +106,7 @@ async def count_changes(tx: Tx, key: RunKey, price_factor: float) -> Changes:
 
 
 async def describe_changes(tx: Tx, key: RunKey, changes: Changes, price_factor: float) -> LoadHold:
-    """Return what of a held run waits to be changed, in figures and by examples; without a reason."""
+    """Return counts and examples of a held run's waiting changes, without the reasons."""
     held = LoadHold(changes=changes.waiting, turned_unavailable=changes.turned_unavailable)
     if not changes.moved:
         return held
@@ -125,7 +125,7 @@ async def describe_changes(tx: Tx, key: RunKey, changes: Changes, price_factor: 
 
 
 async def make_changes(tx: Tx, key: RunKey, limit: int) -> bool:
-    """Make the next changes of a run that wait, forget and count them; False when none was left.
+    """Make, delete and count the next waiting changes of a run; return False if none was left.
 
     The caller holds the namespace's head.
     """

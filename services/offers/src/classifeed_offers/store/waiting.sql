@@ -1,5 +1,5 @@
--- Changes that wait for the end of their run. Those of a run count as long as it is the head of its namespace and has not
--- ended; what is left of others is replaced by newer ones, or goes with the clean-up.
+-- Changes that wait for the end of their run. They count as long as their run is the head of its namespace and has not
+-- ended. Newer changes replace the rest, or the clean-up deletes it.
 
 -- name: load_contents
 SELECT offer_id, content, published_content, pictures FROM offers WHERE offer_id = ANY(%(offer_ids)s::bigint[])
@@ -40,7 +40,7 @@ FROM waiting_changes
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
 
 -- name: sum_batches
--- What an earlier run of the task has changed is found as it is by a later one, and counts for it.
+-- A later run of the task finds the changes of an earlier run already made, so they count for the later run.
 SELECT coalesce(sum(steady_prices), 0)::bigint, coalesce(bool_or(has_available AND run = %(run)s), false)
 FROM applied_batches
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run <= %(run)s
@@ -63,8 +63,8 @@ JOIN offers o USING (offer_id)
 ORDER BY offer_id
 
 -- name: make_changes
--- An offer that has become another since its change was set aside stays as it is. A verdict about a text that is new by
--- such a change is requested afterwards, and so are new pictures.
+-- An offer that has changed since its change was set aside stays as it is. A verdict about a text that such a change
+-- introduces is requested afterwards, and so are new pictures.
 WITH taken AS (
     DELETE FROM waiting_changes
     WHERE seller_id = %(seller)s AND namespace = %(namespace)s
@@ -81,7 +81,7 @@ WITH taken AS (
     SET content = t.content, content_hash = t.content_hash, last_task_id = %(task)s, last_ordinal = t.ordinal,
         last_line = t.line, last_change = t.last_change,
         moderation = t.moderation,
-        -- What was decided about the same text meanwhile holds.
+        -- A decision that was made about the same text meanwhile stays.
         status = CASE WHEN t.text_hash = o.text_hash THEN o.status ELSE t.status END,
         published_content = CASE WHEN t.text_hash = o.text_hash AND o.published_content IS NULL THEN NULL
                                  ELSE t.published_content END,

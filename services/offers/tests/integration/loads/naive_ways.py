@@ -1,4 +1,4 @@
-"""Ways of applying and sweeping that are wrong, as they were elsewhere; the model of `test_histories` finds each."""
+"""Wrong implementations of applying and sweeping; the model of `test_histories` detects each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep that nothing goes on with ends its run, so that the load is sent anew or given up, and never just waits."""
+"""A sweep that no job continues ends its run, so that the load is sent again or given up and does not wait for ever."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def job_of(db: Database, store: JobStore, number: int) -> Job:
 
 
 async def sweeping(owner: Owner, store: JobStore, load: Load) -> None:
-    """Apply a whole run and queue its sweep as a job."""
+    """Apply a whole run and enqueue its sweep as a job."""
     await owner.take(load.messages)
     async with owner.db.transaction() as tx:
         await SweepJobs(store, guard=Guard()).start(tx, owner.sweeps.pop())
@@ -105,7 +105,7 @@ async def test_canceled_sweep_ends_the_run_incomplete_once(
     job = await job_of(db, store, 0)
     await JobAdmin(db, store).cancel(job.job_id, by="anna")
     assert [end.outcome for end in await ends(db)] == [TASK_END_OUTCOME_INCOMPLETE]
-    # An operator's retry has nothing to do: the run is over.
+    # An operator's retry has nothing to do, because the run has ended.
     assert await JobAdmin(db, store).retry(job.job_id, by="anna")
     assert (await run_jobs(db, store, tasks, 0)).status == "succeeded"
     assert len(await ends(db)) == 1

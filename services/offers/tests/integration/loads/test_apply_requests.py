@@ -1,4 +1,4 @@
-"""Loads against the real tables: counts, each batch once, runs and tasks that overtake each other."""
+"""Loads against the real tables: counts, each batch once, and runs and tasks that supersede each other."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ async def test_every_kind_of_record_is_counted_once(owner: Owner, records: Recor
         ("unknown", "PRICE_INVALID"),
         ("unknown too", "SKIPPED_TILL_NEXT_LOAD"),
     }
-    # A broken offer and one to keep are in the load: they stay as they were. Only c is lacking.
+    # The load has an invalid offer and one to keep: both stay unchanged. It lacks only c.
     assert await owner.alive() == {"a", "b", "d"}
     assert end_of(results).removed == 1
 
@@ -151,7 +151,7 @@ async def test_every_kind_of_record_is_counted_once(owner: Owner, records: Recor
 async def test_what_is_sent_again_changes_nothing_and_gets_the_same_results(
     owner: Owner, records: Records, new_load: type[Load]
 ) -> None:
-    """As when the results were lost: also once a newer load has taken the namespace over."""
+    """As after lost results, even once a newer load owns the namespace."""
     load = new_load([records.good("a"), records.broken("b"), records.kept("c"), records.good("d"), records.good("e")])
     results = await owner.load(load)
     assert counts_of(results) == {"added": 3, "rejected_validation": 1, "skipped": 1}
@@ -194,7 +194,7 @@ async def test_a_duplicate_within_a_poll_gets_its_result_too(
 async def test_other_content_under_the_same_numbers_is_refused(
     owner: Owner, records: Records, new_load: type[Load]
 ) -> None:
-    """As from a sender whose database went back and who counts from there: nothing is applied, and nobody waits."""
+    """As from a sender whose database was restored and repeats numbers: nothing is applied, and nobody waits."""
     await owner.load(new_load([records.good("a"), records.good("b")]))
     before = await owner.rows()
     other = new_load([records.good("x"), records.good("y")])
@@ -207,7 +207,7 @@ async def test_other_content_under_the_same_numbers_is_refused(
 
 
 async def test_results_that_were_not_kept_are_refused(owner: Owner, records: Records, new_load: type[Load]) -> None:
-    """Rows from before results were kept: the run has to come again, under a higher number."""
+    """Rows from before results were kept: the run must be sent again under a higher number."""
     load = new_load([records.good("a")])
     await owner.load(load)
     async with owner.db.transaction() as tx:
@@ -264,7 +264,7 @@ async def test_a_run_below_the_head_is_stale(owner: Owner, records: Records, new
     assert [result.outcome for result in results] == [BATCH_OUTCOME_STALE, TASK_END_OUTCOME_STALE]
     assert owner.sweeps == []
     assert await owner.alive() == {"a"}
-    # Added by this very task's first run, changed by its second: added, for the task.
+    # Added by this task's first run, changed by its second: for the task, it counts as added.
     assert (await owner.rows())["a"][3:6] == (2, 1, "ADDED")
 
 
@@ -326,7 +326,7 @@ async def test_a_run_after_a_crash_counts_what_its_earlier_run_did(
     await owner.load(new_load([records.good("same"), records.good("changes"), records.good("goes")]))
     file = [records.good("same"), records.good("changes", price=50), records.good("comes")]
     first = new_load(file, task=2, batch_size=1)
-    await owner.take(first.batches)  # and its end is lost
+    await owner.take(first.batches)  # its end is lost
 
     results = await owner.load(new_load(file, task=2, run=2, batch_size=1))
 
@@ -341,7 +341,7 @@ async def test_a_run_after_a_sweep_was_overtaken_counts_its_removals(
     file = [records.good("0")]
     await owner.take(new_load(file, task=2).messages)
     (sweep,) = owner.sweeps
-    for _ in range(3):  # planned, and two slices of two
+    for _ in range(3):  # a plan, and two slices of two
         assert (await owner.step(sweep, slice_offers=2)).more
     assert len(await owner.alive()) == 6
 
@@ -390,7 +390,7 @@ async def test_made_manual_offers_stay_and_are_taken_back(owner: Owner, records:
     assert (end_of(kept).removed, end_of(kept).made_manual) == (0, 1)
     assert (await owner.rows())["b"][:2] == ("ACTIVE", "MANUAL")
 
-    # A load without it leaves it alone, as it is the feed's no more.
+    # A load without it does not change it, because the feed no longer owns it.
     without = await owner.load(new_load([records.good("a")], task=3))
     assert end_of(without).removed == 0
     assert (await owner.rows())["b"][:2] == ("ACTIVE", "MANUAL")
@@ -430,7 +430,7 @@ async def test_a_patch_changes_named_fields_of_existing_offers_only(
     rows = await owner.rows()
     assert set(rows) == {"a", "b", "c"}
     assert rows["a"][2:4] == ("offer a", 70)
-    # What the full feed says next is a change again, although its hash is that of the load before.
+    # The next full feed is a change again, although its hash is that of the load before.
     again = await owner.load(new_load([records.good("a"), records.good("b"), records.good("c")], task=3))
     assert counts_of(again) == {"updated": 1, "unchanged": 2}
 
@@ -482,7 +482,7 @@ async def test_the_end_of_a_task_drops_what_it_has_seen(owner: Owner, records: R
 
 @pytest.mark.parametrize("mode", [LOAD_MODE_REPLACE, LOAD_MODE_PATCH])
 async def test_nul_in_any_text_of_a_request_stops_nobody(owner: Owner, mode: LoadMode) -> None:
-    """It is refused as a dead letter, whose reason is replied, or kept as it is; the database never fails on it."""
+    """It is refused as a dead letter with a reply, or stored as it is; the database never fails on it."""
     address: dict[str, Any] = {"seller_id": "x", "namespace": "x", "task_id": 1, "run": 1}
     batch = OfferBatch()
     fill_texts(batch)

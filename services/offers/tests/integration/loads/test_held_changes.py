@@ -1,4 +1,4 @@
-"""Loads that would change too much: no wrong price is seen before somebody has decided."""
+"""Loads that would change too much: no wrong price is shown before a decision."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def end_of(results: Results) -> TaskEndResult:
 
 
 def counts_of(results: Results) -> dict[str, int]:
-    """Return the counts of all batches and what the end adds to them, as the sender puts them together."""
+    """Return the counts of all batches plus those of the end, as the sender adds them up."""
     counts: dict[str, int] = {}
     for result in results:
         if isinstance(result, OfferBatchResult):
@@ -72,7 +72,7 @@ def counts_of(results: Results) -> dict[str, int]:
 
 @pytest.fixture
 def file(records: Records, new_load: type[Load]) -> MakeFile:
-    """Return a load of up to 40 offers of one price; some of another, without any, or unavailable, by their numbers."""
+    """Return a load of up to 40 offers of one price; given numbers have another price, none, or are unavailable."""
 
     def make(
         task: int,
@@ -111,7 +111,7 @@ async def waiting(owner: Owner) -> int:
 
 @pytest.fixture
 async def held(owner: Owner, file: MakeFile) -> tuple[Load, Results]:
-    """40 offers at 100, and a load that is held as it has all of them at 1,000."""
+    """40 offers at 100, and a load that is held because all of them cost 1,000."""
     await owner.load(file(1))
     load = file(2, price=1000)
     results = await owner.load(load)
@@ -165,7 +165,7 @@ async def test_the_first_decision_counts(
     versions = [row[6] for row in (await owner.rows()).values()]
     assert counts_of(await owner.take(load.batches)) == {"skipped": 40}
     assert [row[6] for row in (await owner.rows()).values()] == versions, "nothing is written twice"
-    # What was rejected is compared again; what was confirmed is what the next load finds.
+    # A rejected change is compared again; a confirmed one is what the next load finds.
     next_end = end_of(await owner.load(file(3, price=1000)))
     assert next_end.outcome == (COMPLETED if decision == CONFIRM else HELD)
 
@@ -205,10 +205,10 @@ async def test_an_ordinary_load_makes_its_few_far_changes_at_the_end(owner: Owne
         (dict.fromkeys(range(21), 0), HELD),
         (dict.fromkeys(range(40), 499), COMPLETED),
         (dict.fromkeys(range(40), 21), COMPLETED),
-        # Fewer than 20 prices change, whatever they do.
+        # Fewer than 20 prices change, by any factor.
         (dict.fromkeys(range(19), 1000), COMPLETED),
         (dict.fromkeys(range(20), 1000), HELD),
-        # Half of them move far, half do not.
+        # Half of them change by a large factor, half do not.
         ({number: 1000 if number < 20 else 101 for number in range(40)}, COMPLETED),
         ({number: 1000 if number < 21 else 101 for number in range(40)}, HELD),
     ],
@@ -245,7 +245,7 @@ async def test_prices_that_go_away_are_told_so(owner: Owner, file: MakeFile) -> 
         (range(20), range(40), HELD),
         # Fewer than 20 were available.
         (range(21), range(40), COMPLETED),
-        # One is left.
+        # One stays available.
         (range(0), range(39), COMPLETED),
         (range(0), range(1, 40), COMPLETED),
     ],
@@ -274,7 +274,7 @@ async def available(owner: Owner) -> int:
 
 
 async def test_prices_are_counted_among_all_that_become_unavailable(owner: Owner, file: MakeFile) -> None:
-    """What is set aside for another reason is a changed price too: three far ones are not most of forty."""
+    """A change that is set aside for another reason also counts as a price change: three of forty are not most."""
     await owner.load(file(1))
     load = file(2, price=110, changes=dict.fromkeys(range(3), 1000), unavailable=range(40))
     hold = end_of(await owner.load(load)).hold
@@ -425,7 +425,7 @@ async def test_killed_between_two_slices_the_rest_is_made_once(
 
 
 async def test_an_ordinary_load_that_runs_again_is_no_more_held_than_at_first(owner: Owner, file: MakeFile) -> None:
-    """A later run finds the ordinary changes made: without them, all that it changes would move far."""
+    """A later run finds the ordinary changes made; without them, all of its changes would be large."""
     await owner.load(file(1))
     owner.guard = Guard(least_offers=10)
     changes = dict.fromkeys(range(25), 110) | dict.fromkeys(range(25, 40), 1000)
@@ -440,7 +440,7 @@ async def test_an_owner_that_lost_the_run_takes_it_anew_with_the_decision(
     owner: Owner, held: tuple[Load, Results], file: MakeFile
 ) -> None:
     load, _ = held
-    async with owner.db.transaction() as tx:  # restored from before the load
+    async with owner.db.transaction() as tx:  # a restore from before the load
         for table in ("applied_batches", "task_ends", "waiting_changes"):
             await tx.execute(f"DELETE FROM {table} WHERE task_id = 2")
         await tx.execute("UPDATE task_heads SET task_id = 1")

@@ -1,4 +1,4 @@
-"""Loads that would remove too much: held, decided about once, or overtaken; and nothing is lost meanwhile."""
+"""Loads that would remove too much: held, decided once, or superseded; and nothing is lost meanwhile."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def end_of(results: Results) -> TaskEndResult:
 
 @pytest.fixture
 def goods(records: Records) -> Goods:
-    """Return the records of the numbers of a range."""
+    """Return the records with the numbers of a range."""
     return lambda *bounds: [records.good(f"{number:02}") for number in range(*bounds)]
 
 
 @pytest.fixture
 async def held(owner: Owner, goods: Goods, new_load: type[Load]) -> tuple[Load, TaskEndResult]:
-    """40 offers, of which a load of 10 lacks 30."""
+    """40 offers, and a load of 10 that lacks 30 of them."""
     await owner.load(new_load(goods(40), batch_size=100))
     load = new_load(goods(10), task=2, batch_size=100)
     results = await owner.load(load)
@@ -65,7 +65,7 @@ async def held(owner: Owner, goods: Goods, new_load: type[Load]) -> tuple[Load, 
 
 
 async def left(owner: Owner) -> tuple[int, int]:
-    """Return the slices and seen batches that are kept."""
+    """Return the numbers of stored slices and of batches with `seen`."""
     async with owner.db.transaction() as tx:
         [row] = await (
             await tx.execute("SELECT (SELECT count(*) FROM sweep_slices), count(seen) FROM applied_batches")
@@ -195,11 +195,11 @@ async def test_killed_before_its_commit_a_decision_counts_when_it_comes_again(
 async def test_a_first_end_may_bring_the_decision(
     owner: Owner, goods: Goods, new_load: type[Load], decision: HoldDecision, counts: tuple[int, int]
 ) -> None:
-    """A removed feed, an allowed load, and a load that came again as its owner had lost what was decided about."""
+    """A removed feed, an allowed load, and a load that is sent again because its owner has lost the decision."""
     await owner.load(new_load(goods(40), batch_size=100))
     end = end_of(await owner.load(new_load(goods(10), task=2, batch_size=100, decision=decision)))
     assert (end.outcome, end.removed, end.kept) == (COMPLETED, *counts)
-    # What was allowed is not held against the next load; what was rejected is.
+    # An allowed loss does not count against the next load; a rejected loss does.
     end = end_of(await owner.load(new_load(goods(9), task=3, batch_size=100)))
     assert end.outcome == (COMPLETED if decision == CONFIRM else HELD)
 
@@ -258,7 +258,7 @@ async def test_an_offer_with_errors_is_present(
 
 
 async def age(owner: Owner, days: int) -> None:
-    """Move the sizes so many days back."""
+    """Move the sizes back by a number of days."""
     async with owner.db.transaction() as tx:
         await tx.execute("UPDATE namespace_sizes SET day = day - %s", (days,))
 
@@ -279,7 +279,7 @@ async def test_half_and_half_again_is_held_within_a_week(
             *await owner.sweep(),
         ]
         assert (end.outcome, end.removed) == (COMPLETED, 25)
-        # Confirmed, the week begins anew: an ordinary loss is not measured by what was there before.
+        # A confirmed loss restarts the week: an ordinary loss is not measured against the size before it.
         assert end_of(await owner.load(new_load(goods(24), task=4, batch_size=100))).removed == 2
 
 
@@ -314,7 +314,7 @@ async def test_ids_that_changed_their_shape_are_told(
 async def test_ids_that_changed_stay_held_load_after_load(
     owner: Owner, goods: Goods, new_load: type[Load], records: Records
 ) -> None:
-    """What a held or rejected load has brought must not stand in for what it lacked."""
+    """Offers from a held or rejected load must not replace the offers that it lacked."""
     await owner.load(new_load(goods(40), batch_size=100))
 
     def changed(task: int, name: str) -> Load:
@@ -329,6 +329,6 @@ async def test_ids_that_changed_stay_held_load_after_load(
     assert rejected.kept == 40
     end = end_of(await owner.load(changed(5, "chair")))
     assert (end.outcome, end.hold.removals) == (HELD, 40)
-    # The old file again: the new ones go without a question, as nobody had accepted them.
+    # The old file again: the new offers are removed without a decision, because no load with them was accepted.
     end = end_of(await owner.load(new_load(goods(40), task=6, batch_size=100)))
     assert (end.outcome, end.removed, await owner.alive()) == (COMPLETED, 50, ALL)

@@ -1,7 +1,7 @@
-"""Random histories of loads against a simple model: crashes, reruns, zombies, duplicates, losses, sweeps between.
+"""Random histories of loads against a simple model: crashes, reruns, zombies, duplicates, losses, sweeps in between.
 
-After each poll and each step of a sweep the table must be what the model says. A sweep's step may only touch what a
-whole load lacks while that load is the newest; the model takes from the table how far the step went.
+After each poll and each step of a sweep, the table must match the model. A step of a sweep may only change offers that
+a whole load lacks, while that load is the newest. The model reads from the table how far the step got.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Key = tuple[str, str, int, int]
 """Seller, namespace, task and run."""
 Request = OfferBatch | TaskEnd
 Reply = tuple[Any, ...]
-"""Outcome and counts, as `spoken` gives them."""
+"""Outcome and counts, in the form of `spoken`."""
 
 STALE: Reply = ("STALE", 0, 0, 0, 0, 0, [])
 
@@ -71,7 +71,7 @@ class Row:
 
 
 class Model:
-    """The rules once more, one record at a time, with sets of external ids instead of arrays of surrogates."""
+    """Second implementation of the rules, one record at a time, with sets of external ids instead of arrays of ids."""
 
     def __init__(self) -> None:
         self.rows: dict[Space, dict[str, Row]] = {}
@@ -112,7 +112,7 @@ class Model:
         if run < self.heads.get(space, (0, 0)):
             return STALE
         self.heads[space] = run
-        self.ended[key] = None  # while it is swept
+        self.ended[key] = None  # during the sweep
         self.decisions[key] = message.decision
         missing = [n for n in range(1, message.batch_count + 1) if n not in self.applied.get(key, {})]
         if missing:
@@ -125,7 +125,7 @@ class Model:
         return None
 
     def decide(self, key: Key, decision: HoldDecision) -> Reply | None:
-        """Return the reply to an end that comes again; of decisions the first counts, if it comes in time."""
+        """Return the reply to a repeated end; the first decision counts, if it is in time."""
         result = self.ended[key]
         is_held = result is not None and result[0] == "HELD"
         if is_held and self.heads[key[:2]] != key[2:]:
@@ -137,7 +137,7 @@ class Model:
         return self.ended[key]
 
     def result_of_plan(self, key: Key) -> Reply | None:
-        """Return the result of a plan: HELD where no offer was seen and one lacks; six are below the other limit."""
+        """Return the result of a plan: HELD if no offer was seen and one is lacking; six are below the other limit."""
         self.planned.add(key)
         lacking, decision = self.lacking(key), self.decisions[key]
         if decision == HOLD_DECISION_REJECT:
@@ -146,11 +146,11 @@ class Model:
         return ("HELD", 0, 0, 0, 0, 0, []) if is_asked and lacking and not self.seen.get(key) else None
 
     def rejected(self, key: Key) -> Reply:
-        """Return the result of a rejected load; what sweeps of earlier runs have done stays."""
+        """Return the result of a rejected load; the effects of sweeps of earlier runs stay."""
         return ("COMPLETED", *self.swept_counts(key), len(self.lacking(key)), 0, len(self.waiting_of(key)), [])
 
     def waiting_of(self, key: Key) -> dict[str, Row]:
-        """Return the changes by a factor of 5 and more that wait for the end of the run."""
+        """Return the changes by a factor of 5 or more that wait for the end of the run."""
         waiting = self.waiting.get(key[:2], {})
         return {name: row for name, (run, row) in waiting.items() if run == key}
 
@@ -209,7 +209,7 @@ class Model:
 
 
 class Player:
-    """Plays a history to the owner and compares with the model all the way."""
+    """Plays a history to the owner, and compares with the model after each step."""
 
     def __init__(self, owner: Owner, random: Random, seller: str, records: Records, new_load: type[Load]) -> None:
         self.owner, self.random, self.seller = owner, random, seller
@@ -236,7 +236,7 @@ class Player:
         return made
 
     def stream(self, seller: str, namespace: str) -> list[Request]:
-        """Draw the messages of some tasks of a namespace as a faulty world delivers them."""
+        """Draw the messages of some tasks of a namespace, with faults of the delivery."""
         random = self.random
         sent: list[tuple[list[Request], list[Request]]] = []
         for task in range(1, random.randint(2, 4)):
@@ -255,12 +255,12 @@ class Player:
                     batch_size=random.randint(1, 3),
                 )
                 messages = load.messages
-                while random.random() < 0.3:  # somebody decides, perhaps twice, perhaps before it is held
+                while random.random() < 0.3:  # a decision, perhaps twice, perhaps before the load is held
                     messages.append(load.decided(random.choice((HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT))))
                 if random.random() < 0.1:
                     messages[len(load.batches)] = messages[-1]
                 fault = random.random()
-                if fault < 0.25:  # the sender dies, and what it had in its hands may arrive later, or never
+                if fault < 0.25:  # the sender dies, and its last messages may arrive later, or never
                     cut = random.randrange(len(messages) + 1)
                     late = messages[cut:]
                     messages = messages[:cut]
@@ -301,7 +301,7 @@ class Player:
             await self.last_load(space)
 
     async def last_load(self, space: Space) -> None:
-        """Put a whole load on top: whatever went before, its offers are there now, and what is kept by hand."""
+        """Add a whole load: after any history, its offers exist, and so do the manual ones."""
         manual = {
             name
             for name, row in self.model.rows.get(space, {}).items()
@@ -319,7 +319,7 @@ class Player:
 
     async def poll(self, messages: list[Request]) -> None:
         replies = [self.model.take(message) for message in messages]
-        # A decision gives way to a newer run that has begun in the same poll.
+        # A newer run that has begun in the same poll overrides a decision.
         results = [reply() if callable(reply) else reply for reply in replies]
         expected = [result for result in results if result is not None]
         assert [spoken(reply) for reply in await self.owner.take(messages)] == expected
@@ -360,7 +360,7 @@ class Player:
             assert spoken(step.result) == self.model.ended[key]
 
     async def table(self, space: Space) -> dict[str, Row]:
-        """Return the rows as the model knows them; a version that moves without a write, or falls, has writes = -1."""
+        """Return the rows in the model's form; a version that falls, or rises without a write, has writes = -1."""
         load = self.new_load([], seller=space[0], namespace=space[1])
         found = {}
         for name, (status, origin, _, price, task, change, version) in (await self.owner.rows(load)).items():
@@ -384,14 +384,14 @@ def spoken(reply: OfferBatchResult | TaskEndResult) -> Reply:
 
 
 Play = Callable[..., None]
-"""Plays so many histories; takes phases of hypothesis."""
+"""Plays a number of histories; takes phases of hypothesis."""
 
 
 @pytest.fixture
 def play(
     database_server: DatabaseServer, records: Records, new_load: type[Load], new_owner: type[Owner]
 ) -> Iterator[Play]:
-    """Play random histories; each has sellers of its own in one database."""
+    """Play random histories; each has separate sellers in one database."""
     dsn = database_server.create_migrated("classifeed_offers", "offers")
     sellers = (f"seller{number}" for number in itertools.count())
 

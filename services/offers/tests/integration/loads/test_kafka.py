@@ -1,4 +1,4 @@
-"""The whole owner on real Kafka, killed in the middle: no batch is applied twice, none is lost, replies come in order.
+"""The whole owner on real Kafka, killed in the middle: each batch is applied once, and replies arrive in order.
 
 This file is also the process that the test kills: `python <this file> <json>`.
 """
@@ -62,7 +62,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 async def own(settings: dict[str, str]) -> None:
-    """Consumer, relay and sweeps, as bootstrap joins them, on the test's topics."""
+    """Run consumer, relay and sweeps, connected as in the bootstrap, on the test's topics."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     db = Database(settings["dsn"], schema="offers", application_name="owner", idle_in_transaction_s=3)
@@ -102,11 +102,11 @@ async def own(settings: dict[str, str]) -> None:
 
 
 Key = tuple[str, int, int, int | str | None]
-"""Seller, task, run, and the batch; "check" for the reply to a check, None for that to an end."""
+"""Seller, task, run, and the batch; "check" for the reply to a check, None for the reply to an end."""
 
 
 class Results:
-    """Reads the replies, by the way that the processor does."""
+    """Reads the replies as the processor does."""
 
     def __init__(self) -> None:
         self.by_batch: dict[Key, set[bytes]] = defaultdict(set)
@@ -157,7 +157,7 @@ class Memory:
 
 @dataclass
 class World:
-    """Owners that a test starts, on topics of its own, and the replies of them all."""
+    """Owners that a test starts on separate topics, and the replies of all of them."""
 
     settings: dict[str, str]
     producer: KafkaProducer
@@ -196,7 +196,7 @@ class World:
 
 @pytest.fixture
 async def world(kafka: EmbeddedKafka, db: Database, make_topic: MakeTopic) -> AsyncIterator[World]:
-    """Give topics, a producer, the replies as they come, and a way to start owners; all ends with the test."""
+    """Yield topics, a producer, the replies as they arrive, and a factory of owners; all end with the test."""
     requests, results = await make_topic("requests", partitions=2), await make_topic("results", partitions=2)
     producer = KafkaProducer(kafka.bootstrap, client_id="test")
     await producer.start()
@@ -264,7 +264,7 @@ async def test_killed_in_the_middle_every_batch_counts_once(
 
     for load in (*first, *second):
         keys: list[Key] = [(load.seller, load.task, 1, batch.batch_id) for batch in load.batches]
-        # Whatever was sent twice is the same answer: the relay may repeat, the effect may not.
+        # Repeated replies are equal: the relay may send a reply twice, but a batch is applied only once.
         assert [len(replies.by_batch[key]) for key in keys] == [1] * len(keys)
         results = [OfferBatchResult.FromString(*replies.by_batch[key]) for key in keys]
         assert {result.outcome for result in results} == {BATCH_OUTCOME_APPLIED}
@@ -315,7 +315,7 @@ async def test_poison_stops_nobody_and_its_run_has_to_come_again(
 async def test_a_window_of_refused_batches_is_answered_to_the_last(
     world: World, records: Records, new_load: type[Load]
 ) -> None:
-    """The sender waits for 96 replies before it sends on: were they only dead letters, it would wait for ever."""
+    """The sender waits for 96 replies before it continues: with dead letters alone it would wait for ever."""
     await world.start()
     load = new_load([records.good(str(number)) for number in range(96)], seller="skewed", batch_size=1)
     for batch in load.batches:

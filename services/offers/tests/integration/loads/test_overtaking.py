@@ -1,4 +1,4 @@
-"""What is decided under the head of a namespace stays true until it is committed: others wait for the head."""
+"""Decisions under the lock of a namespace's head stay valid until the commit: other transactions wait for the head."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...conftest import Load, Owner, Records
 async def test_a_newer_task_waits_for_batches_that_are_being_applied(
     owner: Owner, records: Records, new_load: type[Load]
 ) -> None:
-    """The head does not move by them, so nothing but its lock keeps the newer task from being written first."""
+    """The batches do not move the head, so only its lock keeps the newer task from being written first."""
     older = new_load([records.good(name) for name in "abcd"], task=1)
     newer = new_load([records.good("e")], task=2)
     await owner.take(older.batches[:1])
@@ -62,7 +62,7 @@ async def test_a_sweep_waits_for_a_newer_task_and_sees_it(owner: Owner, records:
 
 
 async def test_the_run_that_ended_says_what_is_lacking(owner: Owner, records: Records, new_load: type[Load]) -> None:
-    """A file that is read again may be read otherwise, by a newer version of the parser."""
+    """A file that is read again may have other offers, by a newer version of the parser."""
     await owner.load(new_load([records.good(name) for name in "abc"], task=1))
     await owner.take(new_load([records.good("a"), records.good("b")], task=2, run=1).batches)
     await owner.load(new_load([records.good("a")], task=2, run=2))

@@ -1,4 +1,4 @@
-"""The export of picture links: whole, distinct from one that was cut off, and stable under what happens meanwhile."""
+"""The export of picture links: complete, distinguishable from a truncated one, and stable under concurrent changes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_no_message_has_more_than_a_thousand_links(owner_with_pictures: An
     await owner.load(new_load([pictured(records, "a", *many), pictured(records, "b", *many[1000:])]))
     parts = [part async for part in export_picture_urls(owner.db)]
     assert max(len(part.urls.urls) for part in parts) <= 1000
-    assert set(links(parts)) == set(many)  # of one offer the first 1,024 are requested, of the other the rest
+    assert set(links(parts)) == set(many)  # the first 1,024 of one offer, and the rest of the other
 
 
 async def test_a_link_that_one_offer_has_throughout_is_there_whatever_loads_do(
@@ -63,7 +63,7 @@ async def test_a_link_that_one_offer_has_throughout_is_there_whatever_loads_do(
     await owner.load(new_load(batch))
     export = export_picture_urls(owner.db, slice_offers=1)
     sent = [await anext(export), await anext(export)]
-    # The first offer was sent; another one gets new links, and the last one changes and keeps its link.
+    # The first offer was sent; another offer gets new links, and the last one changes and keeps its link.
     batch[0] = pictured(records, "o0", "https://a/new")
     batch[3] = pictured(records, "o3", "https://a/other", "https://a/3")
     await owner.load(new_load(batch, task=2))

@@ -1,4 +1,4 @@
-"""Pictures of offers: each link is requested once, its result gets into the document, and loads learn of failures."""
+"""Pictures of offers: each link is requested once, results get into the document, and loads learn of failures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Shop:
         return record
 
     async def load(self, *urls: str, price: int = 100, line: int = 42) -> tuple[OfferBatchResult, list[str]]:
-        """Load the offer; return the result and the links that were requested."""
+        """Load the offer; return the result and the requested links."""
         return await self.load_records([self.record(*urls, price=price, line=line)])
 
     async def load_records(self, records: list[OfferRecord]) -> tuple[OfferBatchResult, list[str]]:
@@ -129,7 +129,7 @@ async def test_kept_links_keep_their_state(shop: Shop) -> None:
 
 
 async def test_an_offer_that_comes_back_requests_everything_anew(shop: Shop) -> None:
-    """What no offer used may have been deleted: an address from before may lead nowhere."""
+    """Pictures that no offer used may have been deleted: an old address may lead nowhere."""
     await shop.load(A)
     await shop.result(A, INFO, attempt=5)
     other = shop.records.good("b")
@@ -143,7 +143,7 @@ async def test_an_offer_that_comes_back_requests_everything_anew(shop: Shop) -> 
 
 
 async def test_an_offer_that_comes_back_beside_a_patch_requests_everything_anew(shop: Shop, new_load: Any) -> None:
-    """A patch in the same poll has all columns read, those of the removed offer too."""
+    """A patch in the same poll reads all columns, including those of the removed offer."""
     await shop.load(A)
     await shop.result(A, INFO)
     await shop.load_records([shop.records.good("b")])
@@ -198,7 +198,7 @@ async def test_a_repeated_result_changes_nothing(shop: Shop) -> None:
     before = await shop.row()
     await shop.result(A, INFO)
     assert await shop.row() == before
-    await shop.result(A, INFO, attempt=2)  # the same picture once more: the document stays as it is
+    await shop.result(A, INFO, attempt=2)  # the same picture again: the document does not change
     assert (await shop.row())[0] == before[0]
 
 
@@ -304,13 +304,13 @@ async def test_a_patch_with_links_requests_the_new_ones(shop: Shop, new_load: An
 async def test_pictures_of_a_change_that_waits_are_requested_once_it_is_made(shop: Shop) -> None:
     await shop.load(A)
     await shop.result(A, INFO)
-    _, requested = await shop.load(A, B, price=1000)  # the guard sets it aside until the end of the load
+    _, requested = await shop.load(A, B, price=1000)  # the guard sets the change aside until the end of the load
     assert requested == []
     assert (await shop.fetch("SELECT pictures_requested_at = '-infinity' FROM offers"))[0]
     assert await requested_again(shop) == [B]
     assert await shop.states() == {A: OFFER_PICTURE_STATE_STORED, B: OFFER_PICTURE_STATE_AWAITED}
     assert await requested_again(shop) == []
-    await shop.load(A, B, price=10)  # another one, with the same links
+    await shop.load(A, B, price=10)  # another change with the same links
     assert (await shop.fetch("SELECT pictures_requested_at > '-infinity' FROM offers"))[0]
 
 

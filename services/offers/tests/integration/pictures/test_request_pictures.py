@@ -1,4 +1,4 @@
-"""Offers from before pictures: the job requests theirs, slice by slice, and sellers take turns."""
+"""Offers from before pictures: the job requests theirs slice by slice, and sellers take turns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SELLER = Namespace("seller", "default")
 
 @pytest.fixture
 def load(owner: Any, records: Any, new_load: Any) -> Any:
-    """Load offers of a seller, with a picture each unless its id begins with `plain`."""
+    """Load offers of a seller, each with a picture unless its id begins with `plain`."""
 
     async def take(*external_ids: str, seller: str = "seller", task: int = 1) -> None:
         made = []
@@ -42,7 +42,7 @@ def load(owner: Any, records: Any, new_load: Any) -> Any:
 
 
 async def requested(db: Database) -> list[tuple[str, str]]:
-    """Return what the outbox has, in the order in which it was put, as (seller, link)."""
+    """Return the outbox in its order, as (seller, link)."""
     async with db.connection() as connection:
         rows = await (await connection.execute("SELECT value FROM outbox ORDER BY id")).fetchall()
     messages = [PictureRequests.FromString(value) for (value,) in rows]
@@ -52,9 +52,9 @@ async def requested(db: Database) -> list[tuple[str, str]]:
 async def play(
     db: Database, *, rate: float = 1e6, until: str = "status = ANY (%s)", again: dict[str, str] | None = None
 ) -> None:
-    """Run the job that starts the others until a condition holds for all: that they have ended.
+    """Run the job that starts the others until a condition holds for all jobs; by default, until all have ended.
 
-    With `again`, all pictures are requested again; that says of whose offers.
+    `again` requests all pictures again, and gives the scope.
     """
     registry = Registry()
     outbox = Outbox()
@@ -78,7 +78,7 @@ async def play(
 
 
 async def count_jobs(db: Database, condition: str) -> int:
-    """Return for how many jobs a condition about their rows holds; its parameter is the statuses that are an end."""
+    """Return how many jobs fulfil a condition on their rows; its parameter is the list of terminal statuses."""
     parameters = [sorted(TERMINAL)] if "%s" in condition else []
     async with db.connection() as connection:
         cursor = await connection.execute(f"SELECT count(*) FROM dl_jobs WHERE {condition}", parameters)
@@ -134,7 +134,7 @@ async def test_a_slice_that_is_done_again_requests_nothing_twice(owner: Any, loa
 
 
 async def test_the_rate_of_a_seller_is_kept(owner: Any, load: Any) -> None:
-    """Two offers a slice at one in 50 s: the next slice is due in 100 s."""
+    """Two offers per slice at one in 50 s: the next slice is due in 100 s."""
     await load("a", "b", "c", "d")
     await play(owner.db, rate=0.02, until="status = ANY (%s) OR coalesce(waits_for, '') = 'time'")
     assert [link for _, link in await requested(owner.db)] == ["a.jpg", "b.jpg"]
@@ -150,7 +150,7 @@ async def states(db: Database) -> dict[str, list[Any]]:
 
 
 async def test_all_are_requested_again_whatever_is_known_of_them(owner: Any, load: Any) -> None:
-    """But for those that somebody has deleted: they come back under a new link only."""
+    """Except pictures that an operator deleted: they come back under a new link only."""
     owner.picture_namespace = "offers"
     await load("a", "b", "c", "deleted", "plain", "removed")
     await load("a", "b", "c", "deleted", "plain", task=2)

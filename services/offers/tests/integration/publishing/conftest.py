@@ -40,7 +40,7 @@ class Registry:
         ]
 
     async def live(self) -> dict[str, int]:
-        """Version of each live document by external id."""
+        """Return the version of each live document by external id."""
         async with self.database.connection() as connection:
             rows = await (await connection.execute("SELECT pk, version FROM documents WHERE status = 1")).fetchall()
         return {pk.rpartition("/")[2]: version for pk, version in rows}

@@ -1,4 +1,4 @@
-"""The table of offers was restored: the documents of lost offers leave the registry, and the others equal it again."""
+"""The table of offers is restored: documents of lost offers leave the registry, and the others match it again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WITHDRAWN = REPAIRED_DOCUMENTS.labels("offers", "withdrawn")
 
 
 async def alive(owner: Owner) -> dict[str, int]:
-    """Version of each offer that the search shall show."""
+    """Return the version of each offer that the search must show."""
     return {external_id: row[6] for external_id, row in (await owner.rows()).items() if row[0] == "ACTIVE"}
 
 
@@ -34,7 +34,7 @@ async def settle(publishing: Publishing) -> None:
 
 
 async def put_back(owner: Owner, backup: TableBackup) -> None:
-    """Restore a table whose rows another one refers to."""
+    """Restore a table whose rows another table references."""
     async with owner.db.transaction() as tx:
         await tx.execute("ALTER TABLE refused_documents DROP CONSTRAINT refused_documents_offer_id_fkey")
     await backup.restore()
@@ -50,7 +50,7 @@ async def test_documents_equal_a_table_that_was_restored(
     receiver: ReceiverClient,
     tables: tuple[str, ...],
 ) -> None:
-    """Some offers are new, some changed, some removed since the backup; nobody loads again."""
+    """Some offers are new, some changed, some removed since the backup; there is no new load."""
     publishing = new_publishing(receiver)
     await owner.load(new_load([records.good(f"{n}") for n in range(60)], batch_size=100))
     await settle(publishing)
@@ -106,7 +106,7 @@ async def test_a_late_withdrawal_does_not_hide_an_offer_that_came_back(
     registry: Registry,
     receiver: ReceiverClient,
 ) -> None:
-    """The process stands still after it has found the offer lost, and a load brings the offer again."""
+    """The process pauses after it has found the offer lost, and a load brings the offer back."""
     publishing = new_publishing(receiver)
     await owner.load(new_load([records.good("a"), records.good("lost")]))
     await settle(publishing)

@@ -1,4 +1,4 @@
-"""Versions of offers and their marks never fall, whoever is late and whatever the clock does."""
+"""Versions of offers and their marks never fall, even with late processes and clock changes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def test_a_version_is_above_the_one_before_when_the_clock_steps_back(
 
 
 async def test_the_mark_moves_by_version_and_never_falls(owner: Owner, records: Records, new_load: type[Load]) -> None:
-    """A pusher that stood still past its lease may be the second one to write the mark."""
+    """A pusher that paused past its lease may write the mark after the next pusher."""
     await owner.load(new_load([records.good("a")]))
     async with owner.db.transaction() as tx:
         cursor = await tx.execute("UPDATE offers SET version = 7, published_version = 5 RETURNING offer_id")
@@ -59,7 +59,7 @@ async def list_due(owner: Owner) -> list[str]:
 async def test_a_new_offer_that_waits_is_published_with_its_first_change(
     owner: Owner, records: Records, new_load: type[Load], change: str
 ) -> None:
-    """The search never had it: there is nothing to take back while it waits."""
+    """The search never had it, so there is nothing to remove while it waits."""
     owner.moderation = ByVerdicts()
     await owner.load(new_load([records.good("a")]))
     assert await list_due(owner) == []
@@ -80,7 +80,7 @@ async def test_a_new_offer_that_needs_no_verdict_is_published_at_once(
 async def test_after_a_republication_a_new_offer_is_published_before_its_verdict(
     owner: Owner, records: Records, new_load: type[Load]
 ) -> None:
-    """A table that went back has lost offers that are still searchable: a load that brings them again hides them."""
+    """A restored table has lost offers that are still searchable: a load that brings them again hides them."""
     owner.moderation = ByVerdicts()
     async with owner.db.transaction() as tx:
         await republishing.insert_request(tx, "went back", Scope(), None)
@@ -91,7 +91,7 @@ async def test_after_a_republication_a_new_offer_is_published_before_its_verdict
 async def test_a_republication_begins_while_a_new_offer_is_inserted(
     owner: Owner, records: Records, new_load: type[Load]
 ) -> None:
-    """Its insert looked for republications before there was one, and the marks are set back before it is committed."""
+    """Its insert looked for republications before there was one, and the marks are reset before it commits."""
     owner.moderation = ByVerdicts()
 
     async def republish() -> None:
@@ -112,7 +112,7 @@ async def test_a_republication_begins_while_a_new_offer_is_inserted(
         return beginning.done() or "advisory" in await list_waiting()
 
     async with owner.db.transaction() as blocker:
-        await blocker.execute("LOCK TABLE applied_batches IN SHARE MODE")  # which is written after the offers
+        await blocker.execute("LOCK TABLE applied_batches IN SHARE MODE")  # written after the offers
         loading = asyncio.create_task(owner.load(new_load([records.good("a")])))
         await until(is_inserted)
         beginning = asyncio.create_task(republish())

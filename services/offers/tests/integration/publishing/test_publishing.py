@@ -1,4 +1,4 @@
-"""From a due offer to the receiver's answer; the mark moves for what is settled."""
+"""From a due offer to the receiver's response; the mark moves for settled offers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class FakeReceiver(ReceiverServiceServicer, SchemaServiceServicer):
-    """Responds as a test says; what it acknowledges it keeps."""
+    """Responds as the test sets it; keeps what it acknowledges."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, PushOutcome] = {}
@@ -103,7 +103,7 @@ async def test_the_pusher_publishes_all_and_an_unpublishable_one_blocks_nobody(
     new_load: type[Load],
     new_publishing: NewPublishing,
 ) -> None:
-    """With the real MarkPusher: a refused schema field, a busy receiver, and 700 others behind them."""
+    """With the real MarkPusher: a refused schema field, a busy receiver, and 700 other offers after them."""
     names = ["invalid", "retry", *(str(number) for number in range(700))]
     await owner.load(new_load([records.good(name) for name in names], batch_size=100))
     fake.outcomes = {"invalid": PUSH_OUTCOME_INVALID, "retry": PUSH_OUTCOME_RETRY}

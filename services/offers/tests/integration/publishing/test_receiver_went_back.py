@@ -1,4 +1,4 @@
-"""Receiver or offers restored from a backup: what is published becomes equal to the table of offers, by itself."""
+"""Receiver or offers restored from a backup: the published documents match the table of offers again without action."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OFFERS_TABLES = ("offers", "published_positions", "republications")
 
 
 async def alive(owner: Owner) -> dict[str, int]:
-    """Version of each offer that the search shall show."""
+    """Return the version of each offer that the search must show."""
     return {external_id: row[6] for external_id, row in (await owner.rows()).items() if row[0] == "ACTIVE"}
 
 
@@ -34,7 +34,7 @@ async def settle(publishing: Publishing) -> None:
 
 
 class Positionless(ReceiverClient):
-    """The naive way: pushes without saying what was acknowledged before."""
+    """The naive implementation: pushes without the positions that were acknowledged before."""
 
     async def push(self, documents: Any, known: Any, traces: Any = ()) -> PushedDocuments:
         return await super().push(documents, {})
@@ -62,7 +62,7 @@ async def test_all_offers_are_pushed_again_after_the_receiver_lost_some(
     await settle(publishing)
     backup = TableBackup(registry.database, *REGISTRY_TABLES)
     await backup.take()
-    # Some new, some changed, some gone since the backup.
+    # Some offers are new, some changed, some gone since the backup.
     await owner.load(new_load([records.good(f"{n}", price=70) for n in range(100, 300)], 2, batch_size=100))
     await settle(publishing)
     assert await registry.live() == await alive(owner)
@@ -72,7 +72,7 @@ async def test_all_offers_are_pushed_again_after_the_receiver_lost_some(
         patched = [records.good(f"{n}", price=90 if n == 150 else 70) for n in range(100, 300)]
         await owner.load(new_load(patched, 3, batch_size=100))
     async with publishing.running():
-        await asyncio.sleep(0.5)  # the naive way has nothing that could be waited for
+        await asyncio.sleep(0.5)  # the naive implementation has no event to wait for
         await publishing.until(publishing.is_settled)
         if way == "with known positions":
             await publishing.until(equal_to(registry, owner))
@@ -100,7 +100,7 @@ async def test_whole_database_of_the_receiver_is_restored(
     database_server: DatabaseServer,
     backup_of: str,
 ) -> None:
-    """Under a running receiver; before anything: its schemas are gone, too."""
+    """Under a running receiver, from before everything: its schemas are gone, too."""
     async with registry.database.transaction() as tx:
         await tx.execute(f"TRUNCATE {', '.join(REGISTRY_TABLES)}")
     backup = database_server.back_up(registry.database.dsn)
@@ -135,7 +135,7 @@ async def test_one_loss_is_one_republication(
     registry: Registry,
     receiver: ReceiverClient,
 ) -> None:
-    """Two processes push; both are notified, one begins, and what is pushed meanwhile is accepted."""
+    """Two processes push and both notice, one begins, and pushes meanwhile are accepted."""
     first, second = new_publishing(receiver), new_publishing(receiver)
     await owner.load(new_load([records.good(f"{n}") for n in range(50)], batch_size=100))
     await settle(first)
@@ -164,8 +164,8 @@ async def test_batch_acknowledged_before_the_loss_marks_nothing_after_it(
     monkeypatch: pytest.MonkeyPatch,
     way: str,
 ) -> None:
-    """The receiver is restored while a batch is on its way back, and an operator asks for everything at that moment."""
-    receiver.__class__ = Positionless  # nothing but the restart is to save it
+    """The receiver is restored while a response is on its way, and an operator requests everything at that moment."""
+    receiver.__class__ = Positionless  # so that only the restart prevents the loss
     publishing = new_publishing(receiver)
     if way == "marks are only set back":
         monkeypatch.setattr(publishing.republisher, "_restart", nothing_restarted)
@@ -216,7 +216,7 @@ async def test_offers_that_went_back_are_the_truth(
     monkeypatch: pytest.MonkeyPatch,
     way: str,
 ) -> None:
-    """The table of offers is restored, and nobody loads again: the search is to show what the table says."""
+    """The table of offers is restored, and there is no new load: the search must match the table."""
     monkeypatch.setattr(publisher, "_AHEAD_FOR_S", 0.1)
     if way == "stale counts as published":
         monkeypatch.setattr(publishing, "raise_versions", nothing_raised)
@@ -264,7 +264,7 @@ async def test_version_of_a_receiver_in_the_future_is_passed_in_one_step(
     registry: Registry,
     receiver: ReceiverClient,
 ) -> None:
-    """By the clock alone it would be pushed, found stale and raised for ever."""
+    """By the clock alone, it would be pushed, found stale and raised for ever."""
     publishing = new_publishing(receiver)
     await owner.load(new_load([records.good("a")]))
     await settle(publishing)
@@ -308,7 +308,7 @@ async def test_offers_that_a_load_holds_are_marked_when_it_lets_go(
     registry: Registry,
     receiver: ReceiverClient,
 ) -> None:
-    """Skipped and never requested again, they would stay as the receiver lost them: the load rolls back."""
+    """If they were skipped and not requested again, they would stay lost at the receiver: the load rolls back."""
     publishing = new_publishing(receiver, slice_offers=20)
     await owner.load(new_load([records.good(f"{n:03}") for n in range(100)], batch_size=100))
     await settle(publishing)

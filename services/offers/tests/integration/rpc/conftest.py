@@ -28,7 +28,7 @@ def picture_jobs() -> JobStore | None:
 
 @pytest.fixture
 def moderation() -> Moderation:
-    """Return what says where an offer stands; a module may have another one."""
+    """Return the moderation that decides the status of offers; a module may override it."""
     return ApprovedBySetting()
 
 

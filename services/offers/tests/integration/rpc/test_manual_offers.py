@@ -50,7 +50,7 @@ def moderation(owner: Owner) -> Moderation:
 
 @dataclass
 class Scene:
-    """A namespace whose feed was removed, and whose offers a, b and c were kept by hand then."""
+    """A namespace with manual offers a, b and c, which were kept when its feed was removed."""
 
     owner: Owner
     offers: OfferServiceStub

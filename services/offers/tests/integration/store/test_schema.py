@@ -1,4 +1,4 @@
-"""Tables as declared are tables as migrated, and no hot query scans."""
+"""The declared tables equal the migrated ones, and no hot query scans."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ HOT: dict[str, Query] = {
 }
 
 
-# What runs without scans, beside `applying`.
+# Queries without scans, in addition to those of `applying`.
 JUDGING: dict[str, Query] = {
     "apply_outcomes": (
         judging.SQL,
@@ -178,7 +178,7 @@ async def test_no_hot_query_scans_a_table(db: Database) -> None:
 
 
 async def test_texts_that_wait_for_less_than_the_limit_are_not_read(db: Database) -> None:
-    # Fails with clock_timestamp() in the condition: a million texts that wait would be read at each look.
+    # Fails with clock_timestamp() in the condition: each poll would read a million waiting texts.
     async with db.transaction() as tx:
         for statement in SEED.split(";\n"):
             await tx.execute(statement or "SELECT 1")
@@ -202,7 +202,7 @@ async def test_offers_that_wait_for_pictures_for_less_than_the_limit_are_not_rea
 
 @pytest.mark.parametrize("analysed", [False, True])
 async def test_the_anti_join_is_never_quadratic(db: Database, analysed: bool) -> None:
-    """Without statistics a NOT EXISTS became a nested loop: 48 s for 50,000 offers, where this takes a tenth of one."""
+    """Without statistics, NOT EXISTS becomes a nested loop, which takes far longer for 50,000 offers."""
     key = RunKey(Namespace("seller1", "default"), Run(2, 1))
     async with db.transaction() as tx:
         await tx.execute(SEED.split(";\n", maxsplit=1)[0].replace("n % 20", "1"))

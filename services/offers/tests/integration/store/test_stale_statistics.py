@@ -1,4 +1,4 @@
-"""A seller that came after the last ANALYZE: to the planner there is none, and a part of an index looks like a row."""
+"""With a seller newer than the last ANALYZE, the planner expects no rows, and a part of a key looks unique to it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from classifeed_offers.store import applying, judging, picturing, publishing, re
 from .test_schema import APPLYING, HOT, IDS, JUDGING, RUN, Query
 
 OFFERS = 20_000
-# Never prepared, so that they are planned for their arrays each time.
+# Never prepared, so that each is planned for its arrays.
 UNPREPARED = {"advance", "raise_versions"}
-# Beside the rows that a statement is about.
+# In addition to the rows that a statement is about.
 _MOST_OTHERS = 1_000
 
 BEFORE = """
@@ -63,12 +63,12 @@ ABOUT_OFFERS: dict[str, Query] = {
 
 
 async def test_what_is_read_does_not_grow_with_the_namespace(db: Database) -> None:
-    """Verdicts about 100 texts read a namespace of 20,000 offers whole: a load took 56 s in place of 7. Marks of 500
-    offers were compared with one another, from the sixth time on: 30 ms in place of 5.
+    """Fails if verdicts about 100 texts read all 20,000 offers of a namespace, or if marks of 500 offers are compared
+    with one another from the sixth execution on.
     """
     found: dict[tuple[str, bool], int] = {}
     async with db.transaction() as tx:
-        # In one transaction, so that autovacuum sees nothing of it.
+        # In one transaction, so that autovacuum does not see it.
         for statement in (BEFORE + ";" + SINCE).split(";\n"):
             await tx.execute(statement.strip(";\n "))
         cases = [
@@ -100,7 +100,7 @@ FROM generate_series(1, {OFFERS}) n
 async def test_counts_read_no_offers_that_wait_for_nothing(
     db: Database, count: Callable[[Tx], Awaitable[object]]
 ) -> None:
-    """Without statistics each offer may be one that waits, and the table was read whole: 12 ms at 50,000 offers."""
+    """Without statistics, the planner expects that each offer may wait, and reads the whole table."""
     async with db.transaction() as tx:
         await tx.execute(NOBODY_WAITS)
         await count(tx)

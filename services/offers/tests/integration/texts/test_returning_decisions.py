@@ -1,4 +1,4 @@
-"""Decisions that a restore of moderation has lost: noticed once, and sent to moderation with their texts."""
+"""Decisions that a restore of moderation has lost: detected once, and sent to moderation with their texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Outcomes:
-    """Outcomes of moderation as offers gets them, and what offers sends and starts for their sake."""
+    """Outcomes of moderation as offers receives them, and the messages and jobs that offers makes of them."""
 
     def __init__(self, db: Database) -> None:
         self.db, self.outbox, self.tasks = db, Outbox(), Registry()
@@ -54,7 +54,7 @@ class Outcomes:
             await self.handler.handle(tx, records)
 
     async def decide(self, external_id: str, number: int, *, is_allowed: bool = True, partition: int = 0) -> None:
-        """Take the decision `number`, made so many seconds after the beginning."""
+        """Receive the decision `number`, made `number` seconds after the beginning."""
         judged = OfferTextJudged(
             external_id=external_id,
             text_hash=hash_text(OfferContent(title=external_id)),
@@ -65,12 +65,12 @@ class Outcomes:
         await self.take(TextsJudged(seller_id="seller", namespace="default", texts=[judged]), partition=partition)
 
     async def lose(self, number: int, *, kept: int) -> None:
-        """Take the report that decisions above `kept` are lost."""
+        """Receive the report that decisions above `kept` are lost."""
         lost = LostDecisions(decision_id=number, kept_decision_id=kept, begin_time=BEGIN + timedelta(seconds=kept))
         await self.take(TextsJudged(seller_id="seller", namespace="default", lost=lost))
 
     async def sent(self) -> Sequence[TextsToJudge]:
-        """Return what was sent to moderation since the last call."""
+        """Return the messages to moderation since the last call."""
         query = "DELETE FROM outbox WHERE topic = 'moderation.requests.v1' RETURNING id, value"
         async with self.db.connection() as connection:
             rows = await (await connection.execute(query)).fetchall()

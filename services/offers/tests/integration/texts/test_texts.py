@@ -1,4 +1,4 @@
-"""Texts and their verdicts: what is shown, what waits, what is refused and why, whatever the loads do meanwhile."""
+"""Texts and their verdicts: shown, waiting and refused texts with reasons, under any loads in between."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Shop:
             return await cursor.fetchone()
 
     async def shown(self) -> OfferContent | None:
-        """Return what the search shows."""
+        """Return the content that the search shows."""
         status, content, published, *_ = await self.stored()
         return OfferContent.FromString(published or content) if status == "ACTIVE" else None
 
@@ -228,11 +228,11 @@ async def test_many_long_texts_fit_into_messages(owner: Owner, records: Records,
 
 
 async def test_versions_of_texts_grow_with_every_request_also_after_a_restore(shop: Shop) -> None:
-    """Moderation takes no text with a version below the one that it has: what a restore forgot must not win."""
+    """Moderation takes no text with a version below its own: text from before a restore must not win."""
     _, [first] = await shop.load("a lamp")
     _, [second] = await shop.load("a table")
     await shop.load("a lamp")
-    async with shop.owner.db.connection() as connection:  # a restore: the first load is the last one
+    async with shop.owner.db.connection() as connection:  # a restore: the first load becomes the last one
         await connection.execute(
             "UPDATE offers SET last_task_id = 1, text_requested_at = text_requested_at - interval '901 s'"
         )
@@ -283,7 +283,7 @@ async def test_random_loads_and_verdicts_never_show_what_is_not_approved(shop: S
             if judged == title:
                 verdicts[judged] = allowed
             elif judged in verdicts and verdicts[judged] != allowed:
-                continue  # the owner knows of no verdict about a text that it has not
+                continue  # the owner knows no verdict about a text that it does not have
         shown = await shop.shown()
         if shown is not None:
             assert verdicts.get(shown.title) is True
@@ -293,7 +293,7 @@ async def test_random_loads_and_verdicts_never_show_what_is_not_approved(shop: S
 
 
 async def test_moderation_learns_which_offers_were_removed_while_their_texts_waited(shop: Shop) -> None:
-    """Once, in the next round, and not of an offer that is back, or whose text was decided."""
+    """Once, in the next round, and not for an offer that is back, or whose text was decided."""
     requester = TextRequester(shop.owner.db, Outbox(), wait_s=900, period_s=60)
 
     async def remove(disposition: Disposition = DISPOSITION_DELETE) -> None:

@@ -1,4 +1,4 @@
-"""What is decoded, and what is poison."""
+"""Decoding of requests, and poison records."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def spoil_end(change: Callable[[TaskEnd], object]) -> Callable[[Load], TaskEnd]:
         (spoil_batch(lambda it: it.ClearField("seller_id")), "seller_id"),
         (spoil_batch(lambda it: setattr(it, "namespace", "x" * 65)), "namespace"),
         (spoil_batch(lambda it: setattr(it, "namespace", "a\0b")), "namespace"),
-        (spoil_batch(lambda it: setattr(it, "seller_id", "other")), "no order to rely on"),
+        (spoil_batch(lambda it: setattr(it, "seller_id", "other")), "the order is not guaranteed"),
         (spoil_batch(lambda it: setattr(it, "task_id", 0)), "task_id 0"),
         (spoil_batch(lambda it: setattr(it, "run", 0)), "run 0"),
         (spoil_batch(lambda it: setattr(it, "batch_id", 0)), "batch_id 0"),

@@ -1,4 +1,4 @@
-"""Documents: what the search is shown of an offer, fitting the schema that is put for it."""
+"""Documents: the search's view of an offer, valid under the registered schema."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_every_field_of_the_schema_is_filled_from_a_full_offer() -> None:
 
 
 def pictures(rules: PictureRules, *states: int, code: str = "") -> list[str]:
-    """Return the pictures of a document whose links stand so, in their order; those that failed with this code."""
+    """Return the pictures of a document whose links have these states, in order; `code` is that of failed ones."""
     records = PictureRecords()
     for number, state in enumerate(states):
         picture = records.pictures.add(url=f"https://a/{number}", state=state)

@@ -1,4 +1,4 @@
-"""When a load that would remove offers is held: pure figures."""
+"""When a load is held because of removals: pure figures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def loss(before: int, lacking: int, most_before: int = 0, *, brought: int = 0, i
     [
         (loss(1000, 500), ()),
         (loss(1000, 501), REMOVALS),
-        (loss(1000, 1000), REMOVALS),  # all ids changed: what was added is not in `before`
+        (loss(1000, 1000), REMOVALS),  # all ids changed: added offers are not in `before`
         (loss(39, 20), REMOVALS),
         (loss(37, 19), ()),
         (loss(19, 19), ()),
@@ -38,12 +38,12 @@ def loss(before: int, lacking: int, most_before: int = 0, *, brought: int = 0, i
         (loss(510, 0, 1000), ()),
         (loss(510, 1, 1000), ()),
         (loss(400, 1, 1000), REMOVALS),
-        # It has grown since: what it had is the larger one.
+        # The namespace has grown since, so its current size counts.
         (loss(5000, 2500, 1000), ()),
         (loss(1327, 1327, is_empty=True), NO_OFFERS),
         (loss(1, 1, is_empty=True), NO_OFFERS),
         (loss(0, 0, 1000, is_empty=True), ()),
-        # Offers of loads that nobody has accepted go without a question, unless nothing is left.
+        # Offers of loads that were not accepted are removed without a decision, unless nothing is left.
         (loss(1000, 0, brought=1000), ()),
         (loss(0, 0, brought=5, is_empty=True), NO_OFFERS),
     ],

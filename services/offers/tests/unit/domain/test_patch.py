@@ -1,4 +1,4 @@
-"""What a PATCH leaves of an offer."""
+"""Effect of a PATCH on an offer."""
 
 from __future__ import annotations
 

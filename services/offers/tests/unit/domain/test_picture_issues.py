@@ -1,4 +1,4 @@
-"""Every failure has words for sellers, and each has the title that the page of codes has."""
+"""Every failure has a text for sellers, with the title on the page of codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small pure rules: is a run whole, what a patch changes, names."""
+"""The small pure rules: wholeness of a run, effect of a patch, names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a change moves a price, and what a load is held for: pure figures."""
+"""Moves of prices, and reasons to hold a load: pure figures."""
 
 from __future__ import annotations
 

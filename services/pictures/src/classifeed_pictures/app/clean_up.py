@@ -1,4 +1,4 @@
-"""What pictures keeps, and for how long (ADR 0036)."""
+"""The clean-up of pictures, with its retention times (ADR 0036)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def pictures_clean_up(*, waiting_days: int, bucket: EventBucket, event_files_day
     """Return the clean-up.
 
     Args:
-        waiting_days: how long a request is kept whose picture could not be had; whoever made it knows that.
-        bucket: with files of events.
-        event_files_days: how long those are kept once they were taken.
+        waiting_days: days for which a request is kept whose picture failed; the failure was reported.
+        bucket: bucket with event files.
+        event_files_days: days for which processed event files are kept.
     """
     waiting = timedelta(days=waiting_days)
     return CleanUp(

@@ -1,1 +1,1 @@
-"""The outer world: object stores, hosts of pictures."""
+"""Clients of other services and of object stores, and readers of files."""

@@ -1,4 +1,4 @@
-"""The backups of the bucket: files of each under its name, all manifests under one prefix, so that few are listed."""
+"""The backups in the bucket: the files of each under its name, all manifests under one prefix for short listings."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class BackupBucket:
     """Backups by name.
 
     Args:
-        client: closed by its owner.
-        bucket: where they lie.
+        client: S3 client; its owner closes it.
+        bucket: bucket with the backups.
     """
 
     def __init__(self, client: S3Client, bucket: str) -> None:
@@ -38,7 +38,7 @@ class BackupBucket:
             Unavailable: the object store does not respond.
         """
         key = f"{_FILES}{backup}/{name}"
-        # One part after the other, see classifeed_common.blobs.objects.
+        # Parts are uploaded one by one, see classifeed_common.blobs.objects.
         await self._client.run(lambda client: client.fput_object(self._bucket, key, str(path), num_parallel_uploads=1))
 
     async def put_manifest(self, manifest: Manifest) -> None:
@@ -53,7 +53,7 @@ class BackupBucket:
         )
 
     async def list_complete(self) -> list[str]:
-        """Return the names of complete backups, the oldest first.
+        """Return the names of complete backups, oldest first.
 
         Raises:
             Unavailable: the object store does not respond.
@@ -63,7 +63,7 @@ class BackupBucket:
         return sorted(name for name in names if is_name(name))
 
     async def list_begun(self) -> list[str]:
-        """Return the names of backups that have files, the oldest first.
+        """Return the names of backups that have files, oldest first.
 
         Raises:
             Unavailable: the object store does not respond.
@@ -73,7 +73,7 @@ class BackupBucket:
         return sorted(name for name in names if is_name(name))
 
     async def read_manifest(self, backup: str) -> Manifest | None:
-        """Return the manifest of a backup; None: there is no complete one of this name.
+        """Return the manifest of a backup; None if there is no complete backup of this name.
 
         Raises:
             BackupFault: it cannot be read.
@@ -86,10 +86,10 @@ class BackupBucket:
         return Manifest.from_json(backup, data.getvalue())
 
     async def fetch(self, backup: str, name: str, target: Path) -> None:
-        """Write a file of a backup to `target`; nothing of it is checked.
+        """Write a file of a backup to `target` without checking it.
 
         Raises:
-            BackupFault: it is not there.
+            BackupFault: the file does not exist.
             Unavailable: the object store does not respond.
         """
         with target.open("wb") as file:
@@ -98,7 +98,7 @@ class BackupBucket:
         raise BackupFault(f"{name} is missing in the bucket {self._bucket}")
 
     async def remove(self, backup: str) -> None:
-        """Remove a backup, its manifest first: a part of it is no complete one. Idempotent.
+        """Remove a backup, its manifest first, so that a part of it is never a complete backup. Idempotent.
 
         Raises:
             Unavailable: the object store does not respond.
@@ -115,11 +115,11 @@ class BackupBucket:
         return [str(each.object_name) for each in found]
 
     def _read(self, client: Minio, key: str, target: io.BufferedIOBase) -> bool:
-        """Write an object to `target`; return whether there is one."""
+        """Write an object to `target`; return whether it exists."""
         try:
             response = client.get_object(self._bucket, key)
         except (S3Error, InvalidResponseError):
-            # Not every server names a missing key in its response to a GET.
+            # Some servers do not report a missing key in their response to a GET.
             if not self._is_there(client, key):
                 return False
             response = client.get_object(self._bucket, key)  # it may have been put meanwhile

@@ -1,4 +1,4 @@
-"""Rows of a backup in local Parquet files, a page at a time. All of it blocks: it belongs into a thread."""
+"""Reads and writes rows of a backup in local Parquet files, page by page. All calls block: run them in a thread."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _CHUNK_BYTES: Final = 1024 * 1024
 
 
 class RowWriter:
-    """Writes the rows of a table into a file, a page of them as a row group.
+    """Writes the rows of a table into a file, one row group per page.
 
     Args:
-        path: of the file.
-        schema: of its columns.
+        path: path of the file.
+        schema: schema of its columns.
     """
 
     def __init__(self, path: Path, schema: pyarrow.Schema) -> None:
@@ -45,14 +45,14 @@ class RowWriter:
         self.rows += len(rows)
 
     def close(self, table: str, name: str) -> BackupFile:
-        """End the file, and return what the manifest says of it."""
+        """Close the file, and return its entry in the manifest."""
         self._file.close()
         sha256, size_bytes = digest_of(self._path)
         return BackupFile(table, name, sha256, size_bytes, self.rows)
 
 
 def digest_of(path: Path) -> tuple[str, int]:
-    """Return the SHA-256 of a file in hex, and its bytes."""
+    """Return the SHA-256 of a file in hexadecimal, and its size in bytes."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK_BYTES):
@@ -61,10 +61,10 @@ def digest_of(path: Path) -> tuple[str, int]:
 
 
 def check_file(path: Path, file: BackupFile) -> None:
-    """Read a file from end to end, and compare it with what the manifest says.
+    """Read a whole file, and compare it with the manifest.
 
     Raises:
-        BackupFault: it is another one, or cannot be read.
+        BackupFault: it differs, or cannot be read.
     """
     sha256, size_bytes = digest_of(path)
     if (sha256, size_bytes) != (file.sha256, file.size_bytes):
@@ -78,7 +78,7 @@ def check_file(path: Path, file: BackupFile) -> None:
 
 
 def read_pages(path: Path, file: BackupFile) -> Iterator[Rows]:
-    """Yield the rows of a file as they were written, a page at a time.
+    """Yield the rows of a file page by page, in the order of writing.
 
     Raises:
         BackupFault: it cannot be read.
@@ -92,5 +92,5 @@ def read_pages(path: Path, file: BackupFile) -> Iterator[Rows]:
                 yield batch.to_pylist()
     except (pyarrow.ArrowException, OSError, UnicodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # of this machine, not of the file
+            raise  # a fault of this machine, not of the file
         raise BackupFault(f"{file.name} cannot be read: {' '.join(str(error).split())[:300]}") from error

@@ -1,4 +1,4 @@
-"""The event files of the bucket: what lies under one prefix, whoever put it there."""
+"""The event files in the bucket: all objects under one prefix."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class EventBucket:
     """Event files by name and ETag.
 
     Args:
-        client: for these files alone, closed with `close`.
-        bucket: where they lie.
-        prefix: what their names begin with.
+        client: S3 client for these files only; `close` closes it.
+        bucket: bucket with the files.
+        prefix: prefix of their names.
     """
 
     def __init__(self, client: S3Client, bucket: str, prefix: str = PREFIX) -> None:
@@ -34,7 +34,7 @@ class EventBucket:
         self._prefix = prefix
 
     async def list_pages(self) -> AsyncIterator[list[EventFile]]:
-        """Yield all files in the order of their names, a thousand at a time.
+        """Yield all files by name, a thousand at a time.
 
         Raises:
             Unavailable: the object store does not respond.
@@ -49,13 +49,13 @@ class EventBucket:
         """Write the bytes of a file to `target`.
 
         Raises:
-            EventFileReplaced: there are other bytes under this name, or none.
+            EventFileReplaced: the object has other bytes, or does not exist.
             Unavailable: the object store does not respond.
         """
         await self._client.run(lambda client: self._fetch(client, name, etag, target))
 
     async def remove(self, name: str, etag: str) -> None:
-        """Remove a file, unless other bytes have its name; idempotent.
+        """Remove a file, unless the object has other bytes; idempotent.
 
         Raises:
             Unavailable: the object store does not respond.
@@ -67,9 +67,9 @@ class EventBucket:
         self._client.close()
 
     def _fetch(self, client: Minio, name: str, etag: str, target: Path) -> None:
-        # Checked first: not every server names a missing key in its response to a GET.
+        # Checked first: some servers do not report a missing key in their response to a GET.
         if self._etag_of(client, name) != etag:
-            raise EventFileReplaced(f"{name} is not there any more, or has other bytes")
+            raise EventFileReplaced(f"{name} was removed or replaced")
         response = client.get_object(self._bucket, name)
         try:
             if _bare(response.headers.get("ETag")) != etag:

@@ -1,6 +1,6 @@
-"""Rows of a local event file, Parquet or CSV, a batch at a time, whatever the size of the file.
+"""Reads rows of a local event file, Parquet or CSV, in batches, with bounded memory for files of any size.
 
-All of it blocks: it belongs into a thread.
+All calls block: run them in a thread.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _LINE_LIMIT_CHARS: Final = 1024 * 1024
 
 
 def read_batches(path: Path, name: str, first_row: int) -> Iterator[list[Row]]:
-    """Yield the rows from `first_row` on, at most a thousand at a time; a row that cannot be read is its fault.
+    """Yield the rows from `first_row` on, at most a thousand at a time; an unreadable row is yielded as its fault.
 
     Args:
-        path: where the bytes are.
-        name: what the file is called; its end says what it is.
-        first_row: rows are counted from 0, without the header and blank lines.
+        path: path of the local file.
+        name: name of the event file; its suffix tells the format.
+        first_row: number of the first row, from 0, without the header and blank lines.
 
     Raises:
-        EventFileFault: it is no such file, or is broken from some row on.
+        EventFileFault: it is not an event file, or is broken from some row on.
     """
     if name.endswith(".parquet"):
         return read_parquet(path, first_row)
@@ -70,10 +70,10 @@ def _rows(reader: Iterator[list[str]], header: list[str], lines: _Lines) -> Iter
 
 
 class _Lines:
-    """Lines of a file, counted over a row: quotes make one row of many lines.
+    """Lines of a file, with a limit on characters per row: quoted fields make a row of several lines.
 
     Args:
-        read: reads a line of at most so many characters.
+        read: reads a line of at most the given number of characters.
     """
 
     def __init__(self, read: Callable[[int], str]) -> None:
@@ -81,7 +81,7 @@ class _Lines:
         self._left = _LINE_LIMIT_CHARS
 
     def begin_row(self) -> None:
-        """Allow a whole row from here on."""
+        """Reset the limit for a new row."""
         self._left = _LINE_LIMIT_CHARS
 
     def __iter__(self) -> Iterator[str]:

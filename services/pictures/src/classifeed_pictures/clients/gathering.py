@@ -1,4 +1,4 @@
-"""Rows of an event file in batches that are bounded by rows and by bytes."""
+"""Batches of rows of an event file, bounded by rows and bytes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from classifeed_pictures.domain.event_rows import Value, WrongRow
 Row: TypeAlias = Mapping[str, Value] | WrongRow
 BATCH_ROWS: Final = 1000
 VALUE_LIMIT: Final = 16 * 1024
-"""Characters or bytes of a value; the longest URL that is taken has fewer."""
+"""Maximum characters or bytes of a value; the longest accepted URL has fewer."""
 _BATCH_LIMIT: Final = 4 * 1024 * 1024
 
 
 def too_long(row: Mapping[str, Value]) -> WrongRow | None:
-    """Return what is wrong with a row of which a value is too long, without the value."""
+    """Return the fault of a row with a value that is too long, without the value."""
     for column, value in row.items():
         if isinstance(value, str | bytes) and len(value) > VALUE_LIMIT:
             unit = "bytes" if isinstance(value, bytes) else "characters"
@@ -24,7 +24,7 @@ def too_long(row: Mapping[str, Value]) -> WrongRow | None:
 
 
 def gather(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Yield rows in batches of at most a thousand, and of about 4 MiB."""
+    """Yield rows in batches of at most a thousand rows and about 4 MiB."""
     batch: list[Row] = []
     size = 0
     for row in rows:

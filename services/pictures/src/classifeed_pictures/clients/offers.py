@@ -1,4 +1,4 @@
-"""Client of offers: which pictures they use, and requests for all of them again."""
+"""Client of offers: exports the URLs that offers use, and has pictures requested again."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class UrlExport:
     """URLs that offers use.
 
     Attributes:
-        snapshot_at: The time of the export, by the clock of offers.
-        pieces: The URLs, up to 1,000 at once. The iteration ends without an error only if all of them came.
+        snapshot_at: time of the export, by the clock of offers.
+        pieces: URLs, up to 1,000 at once; the iteration ends without an error only if the export is complete.
     """
 
     snapshot_at: datetime
@@ -36,10 +36,10 @@ class UrlExport:
 
 
 class OffersClient:
-    """Calls the service of offers.
+    """Calls the offers service.
 
     Args:
-        channel: to it.
+        channel: channel to the offers service.
     """
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
@@ -49,7 +49,7 @@ class OffersClient:
         """Begin an export.
 
         Raises:
-            Unavailable: EXPORT_CUT_OFF, here or while the pieces are read: it did not come whole.
+            Unavailable: EXPORT_CUT_OFF, the export is incomplete; also while the pieces are read.
             grpc.aio.AioRpcError: the service does not respond.
         """
         call = self._stub.ExportPictureUrls(ExportPictureUrlsRequest(), timeout=_LIMIT_S)
@@ -60,10 +60,10 @@ class OffersClient:
         return UrlExport(first.snapshot_time.ToDatetime(tzinfo=UTC), _pieces(responses))
 
     async def request_pictures(self, request_id: str) -> str:
-        """Have all pictures of offers requested again, once for each `request_id`.
+        """Have all pictures of offers requested again, once per `request_id`.
 
         Returns:
-            The job of offers that does it; empty: it requests no pictures.
+            The id of the job at offers; empty if offers requests no pictures.
 
         Raises:
             grpc.aio.AioRpcError: the service does not respond.
@@ -90,5 +90,5 @@ async def _pieces(responses: AsyncIterator[ExportPictureUrlsResponse]) -> AsyncI
 def _cut_off(how: str) -> Unavailable:
     return Unavailable(
         "EXPORT_CUT_OFF",
-        f"The export of the URLs that offers use is not whole: {how}. Nothing is deleted; it is repeated.",
+        f"The export of the URLs that offers use is incomplete: {how}. Nothing is deleted; the export is retried.",
     )

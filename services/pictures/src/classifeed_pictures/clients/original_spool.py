@@ -1,4 +1,4 @@
-"""Files of originals that are being sent: one for all clients of a picture, so that memory holds pieces only."""
+"""Files of originals that are being sent, shared by all clients of a picture, so that memory holds pieces only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from classifeed_common.errors import ResourceExhausted
 from classifeed_common.spool import run_folder
 
 MAX_BYTES: Final = 256 << 20
-"""Bytes of originals on the disk at once, of one process."""
+"""Maximum size of all originals that one process has on disk, in bytes."""
 _BUSY_S: Final = 5.0
 
 
@@ -23,8 +23,8 @@ class OpenOriginal:
     """A file with an original.
 
     Attributes:
-        file: Is open for reading, and has no name any more: its space is free once it is closed.
-        size_bytes: Of the file.
+        file: file open for reading; it is unlinked, so that closing it frees its space.
+        size_bytes: size of the file.
     """
 
     file: BinaryIO
@@ -40,12 +40,12 @@ class _Entry:
 
 
 class OriginalSpool:
-    """Keeps the file of an original as long as somebody is sent it.
+    """Keeps the file of an original while it is sent to a client.
 
     Args:
-        blobs: With the originals.
-        folder: For the files.
-        max_bytes: Of all files at once.
+        blobs: store of the originals.
+        folder: folder for the files.
+        max_bytes: maximum size of all files together.
     """
 
     def __init__(self, blobs: BlobStore, folder: Path, *, max_bytes: int = MAX_BYTES) -> None:
@@ -59,14 +59,14 @@ class OriginalSpool:
         """Give the file of an original, whose hash was verified.
 
         Args:
-            sha256: Hash of the original.
-            size_bytes: Of the original.
+            sha256: hash of the original.
+            size_bytes: size of the original.
 
         Raises:
-            BlobMissing: The store has no such file.
-            BlobCorrupt: Its bytes have another hash.
+            BlobMissing: the store has no such file.
+            BlobCorrupt: its bytes have another hash.
             ResourceExhausted: PICTURES_BUSY, the disk has no room for it now.
-            Unavailable: The object store does not respond.
+            Unavailable: the object store does not respond.
         """
         entry = self._enter(sha256, size_bytes)
         try:

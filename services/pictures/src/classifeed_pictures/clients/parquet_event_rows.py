@@ -1,6 +1,6 @@
-"""Rows of a Parquet file of events. Sizes and lengths of values are read first, so that no value fills the memory.
+"""Reads rows of a Parquet file of events. Sizes and lengths are checked before values are read, to bound memory.
 
-All of it blocks: it belongs into a thread.
+All calls block: run them in a thread.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pyarrow import parquet
 
 ROWS_LIMIT: Final = 10_000_000
-"""Rows of a Parquet file: equal ones take no bytes, and each becomes an event, some 4,000 a second."""
+"""Maximum rows of a Parquet file: equal rows take no bytes, yet each becomes an event."""
 _BUFFER_BYTES: Final = 1024 * 1024
 _GROUP_LIMIT_BYTES: Final = 40 * 1024 * 1024
 _READ_BYTES: Final = 1024 * 1024
-# Of one dictionary at a time, while its longest value is sought; measured.
+# Copies of a dictionary in memory while its longest value is sought; measured.
 _DICTIONARY_COPIES: Final = 6
 
 
@@ -31,7 +31,7 @@ def read_parquet(path: Path, first_row: int) -> Iterator[list[Row]]:
     """Yield the rows from `first_row` on; see `read_batches`.
 
     Raises:
-        EventFileFault: it is no such file, has too many rows, is broken from some row on, or its pages take too much
+        EventFileFault: it is no Parquet file, has too many rows, is broken from some row on, or its pages need too much
             memory.
     """
     import pyarrow
@@ -47,7 +47,7 @@ def read_parquet(path: Path, first_row: int) -> Iterator[list[Row]]:
                     row += len(rows)
     except (pyarrow.ArrowException, BrokenPages, OSError, UnicodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # of this machine, not of the file
+            raise  # a fault of this machine, not of the file
         where = f"cannot be read from row {row} on" if row else "is no Parquet file that can be read"
         raise EventFileFault(f"{where}: {' '.join(str(error).split())[:300]}") from error
 
@@ -72,10 +72,10 @@ def _rows(raw: BinaryIO, path: Path, file: parquet.ParquetFile, first_row: int) 
 
 
 def _check_rows(metadata: parquet.FileMetaData) -> None:
-    # Of the row groups, as they are what is read.
+    # The rows of the row groups are counted, since these are read.
     rows = sum(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
     if rows > ROWS_LIMIT:
-        raise EventFileFault(f"has {rows} rows; {ROWS_LIMIT} are allowed. Put it in parts")
+        raise EventFileFault(f"has {rows} rows; {ROWS_LIMIT} are allowed. Split it")
 
 
 def _columns_of(schema: pyarrow.Schema) -> list[str]:
@@ -99,10 +99,10 @@ def _check_type(column: str, found: pyarrow.DataType) -> None:
 
 
 def _rows_at_once(raw: BinaryIO, path: Path, file: parquet.ParquetFile, group: int, columns: list[str]) -> int:
-    """Return how many rows of a row group are read at once, so that repeated values stay small.
+    """Return the number of rows of a row group per read, so that repeated values stay small.
 
     Raises:
-        EventFileFault: the pages of the row group take too much memory.
+        EventFileFault: the pages of the row group need too much memory.
     """
     metadata = file.metadata.row_group(group)
     chunks = {chunk.path_in_schema: chunk for chunk in map(metadata.column, range(metadata.num_columns))}
@@ -111,7 +111,7 @@ def _rows_at_once(raw: BinaryIO, path: Path, file: parquet.ParquetFile, group: i
     needed += _DICTIONARY_COPIES * max(each.dictionary for each in sizes.values())
     for column, each in sizes.items():
         if _is_dictionary(file.schema_arrow.field(column).type):
-            needed += each.plain  # Arrow keeps all values of the row group
+            needed += each.plain  # Arrow keeps all values of the row group in memory
     if needed > _GROUP_LIMIT_BYTES:
         raise EventFileFault(
             f"has pages in row group {group} that take {needed} bytes of memory; {_GROUP_LIMIT_BYTES} are allowed. "
@@ -123,12 +123,12 @@ def _rows_at_once(raw: BinaryIO, path: Path, file: parquet.ParquetFile, group: i
 
 
 def _memory_of(sizes: ChunkSizes) -> int:
-    # Arrow copies the dictionary, and the values that are read at once out of a data page.
+    # Arrow copies the dictionary and the values of a data page.
     return 2 * (sizes.dictionary + sizes.data) + sizes.compressed
 
 
 def _longest_in_dictionaries(path: Path, group: int, columns: list[str]) -> int:
-    """Return the sum over columns of the longest value of the dictionary; no value is repeated for that."""
+    """Return the sum over columns of the longest value in the dictionary, without decoding the rows."""
     import pyarrow.compute
     from pyarrow import parquet, types
 
@@ -151,7 +151,7 @@ def _is_dictionary(found: pyarrow.DataType) -> bool:
 
 
 def _values_of(column: pyarrow.Array, name: str) -> list[Value]:
-    """Return values as plain texts in bytes, and times in microseconds: those of Python are checked row by row."""
+    """Return texts as bytes and times as microseconds; Python checks them row by row later."""
     import pyarrow
     from pyarrow import types
 

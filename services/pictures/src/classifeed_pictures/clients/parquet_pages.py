@@ -1,6 +1,6 @@
-"""Sizes of the pages of a Parquet file, read from the headers before any page is decoded.
+"""Reads the sizes of the pages of a Parquet file from their headers, before any page is decoded.
 
-The footer repeats these sizes, but a hostile file has another footer. Arrow makes its buffers by the headers.
+The footer repeats these sizes, but may be wrong in a hostile file; Arrow allocates buffers by the headers.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class ChunkSizes(NamedTuple):
     """Sizes of the pages of a column in a row group, in bytes.
 
     Attributes:
-        dictionary: Of the dictionary page; 0: there is none.
-        data: Of the largest data page.
-        compressed: Of the largest page as it is stored.
-        prefixed: Of the largest data page whose values repeat parts of the values before them; 0: there is none.
-        plain: Of all data pages together.
+        dictionary: size of the dictionary page; 0 if there is none.
+        data: size of the largest data page.
+        compressed: size of the largest page as stored.
+        prefixed: size of the largest data page with a prefix encoding (DELTA_BYTE_ARRAY); 0 if there is none.
+        plain: total size of all data pages.
     """
 
     dictionary: int = 0
@@ -121,7 +121,7 @@ def _unreadable(start: int) -> BrokenPages:
 
 
 class _Compact:
-    """Reads structures of Thrift's compact protocol; IndexError: the bytes end before the structure does."""
+    """Reads structures of Thrift's compact protocol; raises IndexError if the bytes end before the structure."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -156,7 +156,7 @@ class _Compact:
             for _ in range(head >> 4 if head >> 4 < 15 else self._varint()):
                 self._value(head & 15, depth + 1)
             return None
-        raise IndexError  # a map, or no type: no header of a page has one
+        raise IndexError  # a map or an unknown type, which no page header has
 
     def _byte(self) -> int:
         byte = self._data[self.at]

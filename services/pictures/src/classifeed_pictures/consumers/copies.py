@@ -1,4 +1,4 @@
-"""Orders of pictures.copies.v1: pictures are copied to other namespaces, and deleted, in the order of each URL."""
+"""Consumes orders of pictures.copies.v1: copies pictures to other namespaces and deletes them, in order per URL."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ GROUP: Final = "pictures-copies"
 
 
 class CopyHandler:
-    """Handles polls of orders, for an OrderedConsumer over the positions of a table.
+    """Handles batches of orders, for an OrderedConsumer.
 
     Args:
-        outbox: takes the results.
-        jobs: take the copies that need sizes which were not made yet.
+        outbox: outbox for the results.
+        jobs: job store for copies that lack sizes.
     """
 
     def __init__(self, outbox: Outbox, jobs: JobStore) -> None:
@@ -35,10 +35,10 @@ class CopyHandler:
         self._jobs = jobs
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
-        """Carry out the orders of a poll.
+        """Carry out a batch of orders.
 
         Raises:
-            Poison: a record has no order, or breaks the protocol.
+            Poison: a record is no order, or breaks the protocol.
         """
         now = await read_now(tx)
         messages: list[Message] = []

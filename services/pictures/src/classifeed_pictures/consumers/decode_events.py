@@ -1,4 +1,4 @@
-"""From a Kafka record to what happened to a picture."""
+"""Decodes Kafka records into events of pictures."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from classifeed_pictures.domain.lifecycle.events import (
 from classifeed_pictures.domain.urls.canonical import url_hash
 
 _TYPE: Final = PictureEvent.DESCRIPTOR.full_name
-_LONGEST_S: Final = 1 << 31  # a longer promise is no other, and would not fit into a timedelta
+_LONGEST_S: Final = 1 << 31  # a longer promise means the same, and would overflow a timedelta
 
 
 def decode_event(record: Record) -> tuple[str, bytes, Event]:
-    """Return URL, its hash, and what happened to its picture.
+    """Return the URL, its hash and the event of a record.
 
     Raises:
-        Poison: the record has no event, or breaks the protocol; the text says where.
+        Poison: the record is no event, or breaks the protocol; the text tells where.
     """
     if type_of(record) != _TYPE:
         raise Poison(record, f"is no event of a picture, but {type_of(record) or 'of no type'}")
@@ -43,7 +43,7 @@ def decode_event(record: Record) -> tuple[str, bytes, Event]:
         raise Poison(record, "url_hash is not the key of the message")
     event = _event_of(message)
     if event is None:
-        raise Poison(record, "says nothing that happened")
+        raise Poison(record, "has no event")
     if (
         isinstance(event, Loaded)
         and isinstance(event.outcome, PictureInfo)

@@ -1,4 +1,4 @@
-"""From records of pictures.requests.v1 and pictures.loads.v1 to what the resharder makes events of."""
+"""Decodes records of pictures.requests.v1 and pictures.loads.v1 for the resharder."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ITEMS_LIMIT: Final = 100
 
 
 def decode_input(record: Record) -> Input:
-    """Return what a record carries, checked as far as it holds for all of it.
+    """Return the message of a record, with checks of the whole record.
 
-    What is wrong with a single request or notice is no matter of the record: the others in it count.
+    A wrong request or notice does not fail the record: the others in it count.
 
     Raises:
-        Poison: it carries none of these, or breaks the protocol; the text says where.
+        Poison: it has an unknown type, or breaks the protocol; the text tells where.
     """
     cls = _TYPES.get(type_of(record))
     if cls is None:
@@ -72,5 +72,5 @@ def _fault_of_load(message: LoadResult, key: bytes | None) -> str | None:
 
 
 def is_time(timestamp: Timestamp) -> bool:
-    """Return whether a timestamp is one: from the year 1 to the year 9999."""
+    """Return whether a timestamp is within the years 1 to 9999."""
     return -62_135_596_800 <= timestamp.seconds <= 253_402_300_799 and 0 <= timestamp.nanos < 1_000_000_000

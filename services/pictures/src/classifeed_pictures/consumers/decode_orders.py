@@ -1,4 +1,4 @@
-"""From a Kafka record to orders to copy and delete, or to download."""
+"""Decodes Kafka records into orders to copy, delete or download."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ M = TypeVar("M", bound=Message)
 
 
 def decode_copy(record: Record) -> CopyOrder | DeleteOrder:
-    """Return the order to copy or to delete that a record carries.
+    """Return the order to copy or to delete.
 
     Raises:
-        Poison: it has none, or breaks the protocol.
+        Poison: the record is no such order, or breaks the protocol.
     """
     for kind in _COPIES:
         if type_of(record) == kind.DESCRIPTOR.full_name:
@@ -26,10 +26,10 @@ def decode_copy(record: Record) -> CopyOrder | DeleteOrder:
 
 
 def decode_download(record: Record) -> DownloadOrder:
-    """Return the order to download that a record carries.
+    """Return the order to download.
 
     Raises:
-        Poison: it has none, or breaks the protocol.
+        Poison: the record is no such order, or breaks the protocol.
     """
     if type_of(record) != DownloadOrder.DESCRIPTOR.full_name:
         raise Poison(record, f"is no order to download, but {type_of(record) or 'of no type'}")

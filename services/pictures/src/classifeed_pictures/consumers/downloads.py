@@ -1,4 +1,4 @@
-"""Orders of pictures.downloads.v1: each becomes a job, so that no partition waits for a host."""
+"""Consumes orders of pictures.downloads.v1: each becomes a job, so that no partition waits for a host."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ GROUP: Final = "pictures-downloads"
 
 
 class DownloadHandler:
-    """Handles polls of orders, for an OrderedConsumer over the positions of a table.
+    """Handles batches of orders, for an OrderedConsumer.
 
     Args:
-        jobs: take the downloads.
-        downloads_per_host: from one host at once, over all processes.
+        jobs: job store for the downloads.
+        downloads_per_host: maximum number of downloads from one host, over all processes.
     """
 
     def __init__(self, jobs: JobStore, downloads_per_host: int) -> None:
@@ -27,10 +27,10 @@ class DownloadHandler:
         self._downloads_per_host = downloads_per_host
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
-        """Enqueue the downloads of a poll; an order that comes again makes no second job.
+        """Enqueue a batch of downloads; a repeated order makes no second job.
 
         Raises:
-            Poison: a record has no order, or breaks the protocol.
+            Poison: a record is no order, or breaks the protocol.
         """
         orders = decode_all(records, decode_download)
         await enqueue_downloads(self._jobs, tx, orders, downloads_per_host=self._downloads_per_host)

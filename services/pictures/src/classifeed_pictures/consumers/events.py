@@ -1,4 +1,4 @@
-"""Events of pictures.events.v1: the states of their pictures change, and orders and results follow."""
+"""Consumes pictures.events.v1: changes the states of pictures, and sends orders and results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ GROUP: Final = "pictures"
 
 
 class EventHandler:
-    """Handles polls of events, for an OrderedConsumer over the positions of a table.
+    """Handles batches of events, for an OrderedConsumer.
 
     Args:
-        outbox: takes orders and results.
-        rules: times of the lives of pictures.
+        outbox: outbox for orders and results.
+        rules: times of the lifecycle of pictures.
     """
 
     def __init__(self, outbox: Outbox, rules: LifecycleRules) -> None:
@@ -31,11 +31,11 @@ class EventHandler:
         self._rules = rules
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
-        """Process the events of a poll: all of a URL are in one partition, so that their order is its order.
+        """Process a batch of events. All events of a URL are in one partition, so they are handled in order.
 
         Raises:
-            Poison: a record has no event, or breaks the protocol.
-            StateChanged: a state was changed meanwhile; the poll is handled again.
+            Poison: a record is no event, or breaks the protocol.
+            StateChanged: a state was changed meanwhile; the batch is handled again.
         """
         urls: dict[bytes, str] = {}
         events: dict[bytes, list[Event]] = {}

@@ -1,7 +1,7 @@
-"""Records of pictures.requests.v1 and pictures.loads.v1: each request, notice and result goes to the shard of its URL.
+"""Consumes pictures.requests.v1 and pictures.loads.v1: sends each request, notice and result to the shard of its URL.
 
-Nothing is kept but positions, which move once the events are acknowledged. So an event may come twice, or late from a
-process that stood still, and never not at all: each says where it was read, and when it happened.
+The resharder stores only positions, which move once the events are acknowledged. An event may therefore be sent twice,
+or late by a process that was paused, but it is never lost. Each event names where it was read and when it happened.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Made:
-    """What records have been made into so far.
+    """The messages made of records so far.
 
     Attributes:
-        events: messages to the shards.
-        refusals: results of requests that cannot be used, to those who sent them.
-        letters: records with items that cannot be reported to anybody, with what is wrong.
-        of_loads: how many of the events are of results.
+        events: messages for the shards.
+        refusals: results of unusable requests, for their senders.
+        letters: records with items that cannot be reported to a sender, with the reasons.
+        of_loads: number of events made of results.
     """
 
     events: list[Message] = field(default_factory=list)
@@ -67,19 +67,19 @@ class _Made:
 
 
 class Resharder:
-    """Handles polls, for an OrderedConsumer over the positions of a table.
+    """Handles batches of records, for an OrderedConsumer.
 
-    A request that cannot be used gets its result from here: it has no key under which the processor could keep it, and
-    the others of its record go on. A notice that cannot be used has no sender to respond to: a copy of its record goes
-    to dead letters, and the others go on.
+    An unusable request gets its result here, since it has no key under which the processor could store it. An unusable
+    notice has no sender that could be informed, so a copy of its record goes to the dead letters. The other items of
+    such records are processed.
 
     Args:
-        producer: sends events and results; its acknowledgements are awaited.
-        dead_letters: takes copies of records with items that cannot be reported to anybody.
-        current_rules: of canonical URLs; taken once for each poll.
-        events_topic: where events go, to as many partitions as are declared.
-        partitions: how many those are.
-        results_topic: where results go.
+        producer: producer of events and results; their acknowledgements are awaited.
+        dead_letters: dead letters for records with items that cannot be reported to a sender.
+        current_rules: returns the rules of canonical URLs; called once per batch.
+        events_topic: topic of the events.
+        partitions: declared number of its partitions.
+        results_topic: topic of the results.
     """
 
     def __init__(
@@ -100,11 +100,11 @@ class Resharder:
         self._results_topic = results_topic
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
-        """Return once the events of a poll are acknowledged. It may run again with the same records.
+        """Return once the events of a batch are acknowledged. It may run again with the same records.
 
         Raises:
-            Poison: a record carries none of what is read, or breaks the protocol.
-            Unavailable: Kafka does not take the events.
+            Poison: a record has an unknown type, or breaks the protocol.
+            Unavailable: Kafka does not acknowledge the events.
         """
         inputs = decode_all(records, decode_input)
         maker = EventMaker(self._current_rules(), self._partitions, self._events_topic)
@@ -146,11 +146,11 @@ class Resharder:
         made: _Made,
         yielder: Yielder,
     ) -> list[str]:
-        """Return what is wrong with requests that not even a result can be sent to."""
+        """Return the faults of requests for which not even a result can be sent."""
         faults: list[str] = []
         trace = trace_of(record)
         for number, request in enumerate(message.requests):
-            await yielder.yield_if_due()  # a record may have a hundred URLs, of milliseconds each
+            await yielder.yield_if_due()  # a record may have a hundred URLs that take milliseconds each
             time = _time_of(request.request_time if request.HasField("request_time") else None, record)
             found: Message | ItemFault = _TIME_INVALID
             if is_time(time):
@@ -186,7 +186,7 @@ class Resharder:
         made: _Made,
         yielder: Yielder,
     ) -> list[str]:
-        """Return what is wrong with notices that cannot be used."""
+        """Return the faults of unusable notices."""
         faults: list[str] = []
         trace = trace_of(record)
         for number, notice in enumerate(message.notices):
@@ -203,7 +203,7 @@ class Resharder:
 
 
 def _time_of(own: Timestamp | None, record: Record) -> Timestamp:
-    """Return the message's own time, or that of the record where it has none: the same each time it is read."""
+    """Return the message's own time, or that of the record; the same for each read."""
     if own is not None:
         return own
     time = Timestamp()
@@ -212,7 +212,7 @@ def _time_of(own: Timestamp | None, record: Record) -> Timestamp:
 
 
 def _refusal(request: PictureRequest, fault: ItemFault) -> PictureResult:
-    """Return the result of a request that no attempt was made for."""
+    """Return the result of a request for which no attempt was made."""
     return PictureResult(
         url=request.url,
         namespace=request.namespace,

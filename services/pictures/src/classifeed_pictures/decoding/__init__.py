@@ -1,6 +1,6 @@
-"""Decoding of pictures that nobody has checked: what they are, what is kept of them, and what they look like.
+"""Decoding of untrusted pictures: their format, the bytes that are kept, and their hashes.
 
-`processes.pool.DecodePool` is what a service uses; what it does and what it refuses is in `pipeline`, and ADR 0061 says
-why it is so. Nothing is imported here: the process that decodes would load what only its pool needs, and takes half as
-long to start without.
+A service uses `processes.pool.DecodePool`. The steps and refusals are in `pipeline`, the reasons in ADR 0061. This
+package imports nothing here: otherwise the decoding process would load modules that only the pool needs, and start
+slower.
 """

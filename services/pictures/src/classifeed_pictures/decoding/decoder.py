@@ -1,4 +1,4 @@
-"""What decodes pictures for the use cases."""
+"""The interface through which use cases decode pictures."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from classifeed_pictures.decoding.model import Decoded, SizeSpec
 
 
 class Decoder(Protocol):
-    """Decodes pictures that nobody vouches for."""
+    """Decodes untrusted pictures."""
 
     async def decode(self, data: bytes | Path, sizes: Sequence[SizeSpec], formats: Sequence[str]) -> Decoded:
         """Return a picture with its versions in these sizes and formats.
 
         Raises:
-            DecodeFailed: it is no picture, or none that is taken.
-            PoolFull: too many wait; try again.
+            DecodeFailed: it is no picture, or of a kind that is not accepted.
+            PoolFull: too many pictures wait; retry later.
         """
         ...

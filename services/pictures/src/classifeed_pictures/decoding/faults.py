@@ -1,4 +1,4 @@
-"""Why bytes cannot become a picture of ours: stable codes, each with a message for the one who published them."""
+"""Reasons why bytes cannot be stored as a picture: stable codes, each with a message for the publisher."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ CODES: Final = (
 
 
 class DecodeFailed(Exception):
-    """The bytes are refused, and would be refused again.
+    """The bytes are refused; a retry with the same bytes is refused, too.
 
     Args:
-        code: one of CODES; programs branch on it.
-        message: for a person: what is wrong with the picture, and how to publish one that is accepted.
+        code: one of CODES, for programs.
+        message: what is wrong with the picture, and how to publish one that is accepted.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -41,7 +41,7 @@ class DecodeFailed(Exception):
 
 
 class NotAPicture(DecodeFailed):
-    """The bytes are something else than a picture: a web page, an archive, a document."""
+    """The bytes are no picture, but for example a web page, an archive or a document."""
 
     def __init__(self, message: str) -> None:
         super().__init__(NOT_A_PICTURE, message)
@@ -53,10 +53,10 @@ def make_fault(code: str, message: str) -> DecodeFailed:
 
 
 def broken(message: str) -> DecodeFailed:
-    """Return the fault of a file whose structure is damaged or that ends too soon."""
+    """Return the fault of a file whose structure is damaged or cut off."""
     return DecodeFailed(BROKEN, f"{message} Publish the picture again; a browser or an editor must show all of it.")
 
 
 def unsupported(message: str) -> DecodeFailed:
-    """Return the fault of a file that may be sound, of a kind that is not kept."""
+    """Return the fault of a file of an unsupported kind, which may be intact."""
     return DecodeFailed(UNSUPPORTED, f"{message} Publish it as JPEG, PNG, WebP, GIF or AVIF.")

@@ -1,4 +1,4 @@
-"""How large a picture may be; checked on what its container says, before anything is decoded."""
+"""Limits of pictures, checked on the values in the container before anything is decoded."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import Final
 from classifeed_pictures.decoding.faults import TOO_MANY_FRAMES, TOO_MANY_PIXELS, TOO_MUCH_MEMORY, DecodeFailed, broken
 
 MIB: Final = 1024 * 1024
-# What an interpreter with its libraries takes before the first picture, as address space.
+# Address space of an interpreter with its libraries before the first picture.
 _BASE_BYTES: Final = 144 * MIB
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a picture may take.
+    """Limits of a picture.
 
     Attributes:
-        pixels: of one frame.
-        side: width or height in pixels.
-        frames: of an animation.
-        animation_pixels: of all frames of an animation together. We decode the first one, those who look at it all.
-        scans: of a progressive JPEG; each costs a pass over all its pixels, however few bytes it has.
-        memory_bytes: address space of the process that decodes.
+        pixels: maximum number of pixels of a frame.
+        side: maximum width or height in pixels.
+        frames: maximum number of frames of an animation.
+        animation_pixels: maximum number of pixels in all frames; the service decodes only the first one, clients all.
+        scans: maximum number of scans of a progressive JPEG; each costs a pass over all pixels, even if it has few
+            bytes.
+        memory_bytes: address space of the decoding process.
     """
 
     pixels: int = 50_000_000
@@ -40,7 +41,7 @@ def check_size(width: int, height: int, limits: Limits) -> None:
         DecodeFailed: there are no pixels, or too many.
     """
     if width < 1 or height < 1:
-        raise broken(f"The picture says that it is {width} × {height} pixels large.")
+        raise broken(f"The picture has an impossible size of {width} × {height} pixels.")
     if width > limits.side or height > limits.side or width * height > limits.pixels:
         raise DecodeFailed(
             TOO_MANY_PIXELS,
@@ -50,10 +51,10 @@ def check_size(width: int, height: int, limits: Limits) -> None:
 
 
 def check_frames(frames: int, width: int, height: int, limits: Limits) -> None:
-    """Check how many frames an animation has.
+    """Check the number of frames of an animation.
 
     Raises:
-        DecodeFailed: too many, or too many pixels in all of them together.
+        DecodeFailed: there are too many, or too many pixels in all of them together.
     """
     if frames > limits.frames:
         raise DecodeFailed(
@@ -69,7 +70,7 @@ def check_frames(frames: int, width: int, height: int, limits: Limits) -> None:
 
 
 def check_memory(name: str, width: int, height: int, bytes_per_pixel: float, limits: Limits) -> None:
-    """Check that a library that holds so many bytes per pixel at its peak can decode a picture within the memory.
+    """Check that a library with a peak of `bytes_per_pixel` can decode a picture within the memory limit.
 
     Raises:
         DecodeFailed: it would need more.
@@ -79,7 +80,7 @@ def check_memory(name: str, width: int, height: int, bytes_per_pixel: float, lim
 
 
 def too_much_memory(subject: str) -> DecodeFailed:
-    """Return the fault of a picture for which the memory of a process is not enough."""
+    """Return the fault of a picture that needs more memory than its process may use."""
     return DecodeFailed(
         TOO_MUCH_MEMORY,
         f"{subject} needs more memory than decoding may take. Publish a smaller one, or a plain JPEG.",

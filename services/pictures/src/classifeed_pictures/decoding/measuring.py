@@ -1,4 +1,4 @@
-"""What a picture costs, stage by stage; `bench/pictures` prints it."""
+"""Measures the CPU time of each decoding stage, for `bench/pictures`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def measure_stages(
 ) -> dict[str, float]:
     """Return milliseconds of CPU per picture by stage (parse, decode, resize, encode of each format, hash) and `sum`.
 
-    Decodes in this process: only for pictures that are trusted.
+    Decodes in this process, so use it only with trusted pictures.
     """
     decode_picture(data, sizes, formats, Limits())
     watch = Stopwatch()

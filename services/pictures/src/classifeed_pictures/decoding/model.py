@@ -1,4 +1,4 @@
-"""What the decoder is given, and what it returns."""
+"""Input and output of the decoder."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ VERSION_FORMATS: Final = ("jpeg", "webp", "avif", "png")
 
 @dataclass(frozen=True, slots=True)
 class SizeSpec:
-    """A size in which a picture is wanted: the greatest width and height in pixels.
+    """A requested size: the maximum width and height in pixels.
 
-    With `crop` the picture fills the box, and what stands out at both sides is cut off; without, all of it is shown.
+    With `crop` the picture fills the box and is cropped at two sides; without it, the whole picture is shown.
     """
 
     name: str
@@ -35,18 +35,19 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A picture that was decoded once, and all that is kept of it.
+    """A decoded picture with all data that is kept of it.
 
     Attributes:
         format: jpeg, png, webp, gif or avif.
-        width: of the original in pixels, upright.
-        height: of the original in pixels, upright.
-        frames: of an animation; 1 for a still picture.
-        original: the bytes that came, without metadata; their pixels are the same, and an animation is still one.
-        versions: size by size as requested, each in all formats. They show the first frame, upright, in sRGB.
+        width: width of the upright original in pixels.
+        height: height of the upright original in pixels.
+        frames: number of frames; 1 for a still picture.
+        original: the given bytes without metadata, with the same pixels and frames.
+        versions: versions by size in the requested order, each in all formats; they show the first frame, upright, in
+            sRGB.
         perceptual_hash: 8 bytes; see `hashing.distance`.
         dominant_color: 0xRRGGBB.
-        blurhash: text that shows a blurred picture while the real one loads.
+        blurhash: text that encodes a blurred preview.
     """
 
     format: str

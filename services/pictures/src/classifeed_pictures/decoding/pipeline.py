@@ -1,4 +1,4 @@
-"""Everything that is made of a picture, from one decode of it."""
+"""All stages of decoding a picture, which is decoded once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.model import Decoded, SizeSpec, Version
 from classifeed_pictures.decoding.sniffing import identify
 
-# Hashes see the picture at this size.
+# Side of the sample for hashes, in pixels.
 _SAMPLE_SIDE = 64
 
 
@@ -30,7 +30,7 @@ class Stopwatch:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Add what the body takes to a stage."""
+        """Add the CPU time of the body to a stage."""
         start = time.process_time()
         try:
             yield
@@ -43,17 +43,17 @@ def decode_picture(
 ) -> Decoded:
     """Return the picture without metadata, its smaller versions and its hashes.
 
-    Runs in a process that can be killed (`worker`): a file that is hostile to the library takes it down.
+    Run it in a process that can be killed (`worker`): a hostile file may crash the library.
 
     Raises:
-        DecodeFailed: it is no picture, damaged, or beyond the limits.
+        DecodeFailed: it is no picture, is damaged, or exceeds the limits.
     """
     watch = watch or Stopwatch()
     with watch.stage("parse"):
         format_name = identify(data)
         container = READERS[format_name](data, limits)
     with watch.stage("decode"):
-        # The library sees the clean file only: what is left out cannot harm it.
+        # The library gets the clean file only, so that the removed parts cannot harm it.
         image, orientation = open_image(container.clean, format_name, limits)
         width, height = image.size
         base = load_base(image, orientation, sizes)

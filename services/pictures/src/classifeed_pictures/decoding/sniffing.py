@@ -1,4 +1,4 @@
-"""What bytes are, by their content: names and Content-Types lie."""
+"""Identifies bytes by their content, since names and Content-Types may be wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HEIC_BRANDS: Final = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"
 _HEIF_BRANDS: Final = frozenset({b"mif1", b"mif2", b"msf1", b"miaf"})
 _AVIF_BRANDS: Final = frozenset({b"avif", b"avis"})
 
-# Pictures of other formats, and what is no picture at all, by their first bytes.
+# Other picture formats, and other kinds of files, by their first bytes.
 _OTHER_PICTURES: Final = (
     (b"II*\x00", "a TIFF picture"),
     (b"MM\x00*", "a TIFF picture"),
@@ -61,8 +61,8 @@ def identify(data: bytes) -> str:
     """Return jpeg, png, webp, gif or avif.
 
     Raises:
-        NotAPicture: the bytes are something else; the message names it where it is known.
-        DecodeFailed: they are a picture of a kind that is not kept, or the beginning of one.
+        NotAPicture: the bytes are no picture; the message names their kind if it is known.
+        DecodeFailed: they are an unsupported picture, or only the beginning of one.
     """
     if data.startswith(b"\xff\xd8\xff"):
         return "jpeg"

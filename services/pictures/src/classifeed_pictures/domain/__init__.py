@@ -1,1 +1,1 @@
-"""States of pictures and what changes them: pure, without database, Kafka or network."""
+"""States of pictures and the events that change them: plain data and pure functions, no I/O."""

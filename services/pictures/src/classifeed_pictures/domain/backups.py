@@ -1,7 +1,6 @@
-"""Backups of the state: what a manifest says, and which backups are kept.
+"""Backups of the state: their manifests, and which backups are kept.
 
-A backup is complete once its manifest is there, which is written last. All that it says of its files is checked before
-a restore changes anything.
+The manifest is written last and completes the backup. A restore checks all files against it before it changes anything.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ _LEFTOVER_AGE: Final = timedelta(days=1)
 
 
 class BackupFault(Exception):
-    """A backup cannot be restored; the text says which file of it, and why."""
+    """A backup cannot be restored; the text names the file and the reason."""
 
 
 class Stand(NamedTuple):
-    """Where a group stood in a partition: the id of the topic, and the next offset."""
+    """The position of a group in a partition: the id of the topic, and the next offset."""
 
     group: str
     topic: str
@@ -38,11 +37,11 @@ class BackupFile:
     """A file of a backup.
 
     Attributes:
-        table: Whose rows it has.
-        name: Within the backup.
-        sha256: Of its bytes, in hex.
-        size_bytes: How many these are.
-        rows: How many rows it has.
+        table: table of its rows.
+        name: name within the backup.
+        sha256: hash of its bytes, in hexadecimal.
+        size_bytes: size of the file.
+        rows: number of rows.
     """
 
     table: str
@@ -54,17 +53,17 @@ class BackupFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a complete backup consists of.
+    """The contents of a complete backup.
 
     Attributes:
-        name: Of the backup: the time at which it began.
-        ended_at: When its last snapshot was taken.
-        rules: Version of the rules of canonical URLs.
-        partitions: Of the topic of events, by the stands.
-        shards: Snapshots that it has: ranges of hashes, each taken in a transaction of its own.
-        highest_attempt: Of all its states.
-        stands: The lowest one in each partition, of all its snapshots.
-        files: All of them, in their order.
+        name: name of the backup, made from its start time.
+        ended_at: time of its last snapshot.
+        rules: version of the rules of canonical URLs.
+        partitions: number of partitions of the topic of events, by the positions.
+        shards: number of snapshots of ranges of hashes, each taken in a separate transaction.
+        highest_attempt: highest attempt of all states.
+        stands: lowest position in each partition, over all snapshots.
+        files: all files in order.
     """
 
     name: str
@@ -78,16 +77,16 @@ class Manifest:
 
     @property
     def began_at(self) -> datetime:
-        """Return when its first snapshot was taken, or a little before."""
+        """Return the start time, which is no later than the first snapshot."""
         return time_of(self.name)
 
     @property
     def size_bytes(self) -> int:
-        """Return the bytes of all files."""
+        """Return the total size of all files."""
         return sum(file.size_bytes for file in self.files)
 
     def rows_of(self, table: str) -> int:
-        """Return how many rows of a table it has."""
+        """Return the number of rows of a table."""
         return sum(file.rows for file in self.files if file.table == table)
 
     def files_of(self, table: str) -> list[BackupFile]:
@@ -104,7 +103,7 @@ class Manifest:
         """Return the manifest that `to_json` stored for a backup.
 
         Raises:
-            BackupFault: it is none, that of another backup, or of a release to come.
+            BackupFault: it is no manifest, belongs to another backup, or was written by another release.
         """
         try:
             document: dict[str, Any] = json.loads(data)
@@ -121,7 +120,7 @@ class Manifest:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BackupFault(f"the manifest of {name} cannot be read: {error}") from error
         if manifest.name != name:
-            raise BackupFault(f"the manifest of {name} is that of {manifest.name}")
+            raise BackupFault(f"the manifest of {name} belongs to {manifest.name}")
         return manifest
 
 
@@ -131,12 +130,12 @@ def name_at(at: datetime) -> str:
 
 
 def time_of(name: str) -> datetime:
-    """Return when a backup began."""
+    """Return the start time of a backup."""
     return datetime.strptime(name, _TIME).replace(tzinfo=UTC)
 
 
 def is_name(name: str) -> bool:
-    """Return whether this can be the name of a backup."""
+    """Return whether a text can be the name of a backup."""
     if not _NAME.fullmatch(name):
         return False
     try:
@@ -147,9 +146,10 @@ def is_name(name: str) -> bool:
 
 
 def lowest(stands: Iterable[Stand]) -> tuple[Stand, ...]:
-    """Return the lowest stand of each group in each partition: from there on, no event is missing in any snapshot.
+    """Return the lowest position of each group in each partition; from there on, every snapshot can be brought up to
+    date.
 
-    Those of different topics of one name do not compare: the last of them counts.
+    Positions of topics with the same name and different ids cannot be compared: the last one is used.
     """
     found: dict[tuple[str, str, int], Stand] = {}
     for stand in stands:
@@ -160,13 +160,13 @@ def lowest(stands: Iterable[Stand]) -> tuple[Stand, ...]:
 
 
 def removable(complete: Sequence[str], begun: Collection[str], *, kept: int, now: datetime) -> list[str]:
-    """Return the names of backups that can go: complete ones beyond the newest, and others that were given up.
+    """Return the names of backups to remove: old complete ones, and abandoned incomplete ones.
 
     Args:
-        complete: names of those with a manifest.
-        begun: names of those with other files.
-        kept: how many complete ones stay.
-        now: incomplete ones that began a day before it are given up, unless a complete one could be older.
+        complete: names of backups with a manifest.
+        begun: names of backups with other files.
+        kept: number of complete backups that are kept.
+        now: present time; an incomplete backup that began more than a day before counts as abandoned.
     """
     old = sorted(complete)[: max(len(complete) - kept, 0)]
     left = {name for name in begun if name not in complete and time_of(name) < now - _LEFTOVER_AGE}

@@ -1,4 +1,4 @@
-"""Event files: what distinguishes one from another, and what can be wrong with a whole one."""
+"""Event files: their identity, and faults of a whole file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class EventFile(NamedTuple):
 
     Attributes:
         name: key in the bucket.
-        etag: what differs once the bytes do, without quotes.
-        size_bytes: its size.
-        put_at: when it was put.
+        etag: ETag without quotes; it differs if the bytes do.
+        size_bytes: size of the file.
+        put_at: time of the upload.
     """
 
     name: str
@@ -23,8 +23,8 @@ class EventFile(NamedTuple):
 
 
 class EventFileFault(Exception):
-    """A file cannot be read, or not any further; the text says why. Lasting."""
+    """A file cannot be read, or only in part; the text tells why. Permanent."""
 
 
 class EventFileReplaced(Exception):
-    """The bucket no longer has these bytes under this name. Lasting."""
+    """The bucket no longer has these bytes under this name. Permanent."""

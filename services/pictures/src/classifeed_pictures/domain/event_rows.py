@@ -1,4 +1,4 @@
-"""Rows of event files: what each says, or what is wrong with it."""
+"""Rows of event files, and their faults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classifeed_pictures.domain.event_files import EventFileFault
 
 RowKind: TypeAlias = Literal["requested", "look_again", "delete"]
 Value: TypeAlias = str | bytes | int | None
-"""A text, also as its bytes; a time, also as microseconds since 1970."""
+"""A text or its bytes, or a time as text or as microseconds since 1970."""
 
 REQUIRED: Final = ("url", "kind")
 TEXTS: Final = (*REQUIRED, "namespace", "recipient", "reference")
@@ -24,11 +24,11 @@ _LATEST_US: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 class WrongRow(Exception):
-    """A row cannot be used, whoever reads it; the text says why."""
+    """A row cannot be used; the text tells why."""
 
 
 class EventRow(NamedTuple):
-    """A row. Whether its URL, namespace and so on can be used is looked at with all other events."""
+    """A row. Its URL, namespace and so on are checked later, as those of all other events."""
 
     url: str
     kind: RowKind
@@ -39,10 +39,10 @@ class EventRow(NamedTuple):
 
 
 def read_row(row: Mapping[str, Value]) -> EventRow:
-    """Return what a row says.
+    """Return the values of a row.
 
     Raises:
-        WrongRow: it has no URL, no known kind, a text that is not UTF-8, or a time that is none.
+        WrongRow: it has no URL, no known kind, a text that is not UTF-8, or an invalid time.
     """
     url, kind, namespace, recipient, reference = (_text(row, column) for column in TEXTS)
     if not url:
@@ -80,10 +80,10 @@ def _time_us(row: Mapping[str, Value]) -> int | None:
 
 
 def check_columns(found: Sequence[str]) -> None:
-    """Check that a file has the needed columns, each once.
+    """Check that a file has the required columns, each once.
 
     Raises:
-        EventFileFault: it has not.
+        EventFileFault: a column is missing or repeated.
     """
     for column in REQUIRED:
         if column not in found:
@@ -91,4 +91,4 @@ def check_columns(found: Sequence[str]) -> None:
             raise EventFileFault(f"there is no column {column}; the columns are {shown}")
     for column in COLUMNS:
         if found.count(column) > 1:
-            raise EventFileFault(f"the column {column} is there {found.count(column)} times")
+            raise EventFileFault(f"the column {column} occurs {found.count(column)} times")

@@ -1,4 +1,4 @@
-"""What can be wrong with a request, a notice or a row of an event file, in words for whoever sent it."""
+"""Faults of a request, a notice or a row of an event file, with messages for the sender."""
 
 from __future__ import annotations
 
@@ -16,61 +16,61 @@ _NAMESPACE: Final = re.compile("[a-z][a-z0-9-]{0,31}")
 
 
 class ItemFault(NamedTuple):
-    """What is wrong with an item for good: a stable code, and a sentence."""
+    """A permanent fault of an item: a stable code, and a sentence without a full stop."""
 
     code: str
     words: str
 
 
 def key_or_fault(url: str, rules: CanonicalRules | None) -> str | ItemFault:
-    """Return the canonical form of a URL, or what keeps it from being the key of anything.
+    """Return the canonical form of a URL, or the reason why it cannot be a key.
 
     Args:
-        url: the URL, or a key.
-        rules: that make a key of it; None: it is one.
+        url: URL, or a key.
+        rules: rules that make the key; None: `url` is a key already.
     """
     if not url:
         return ItemFault(URL_INVALID, "The URL is missing")
     if len(url) > URL_LIMIT_CHARS:
         return ItemFault(URL_INVALID, f"The URL has {len(url)} characters; {URL_LIMIT_CHARS} are allowed")
     if "\0" in url:
-        return ItemFault(URL_INVALID, "The URL holds a NUL")
+        return ItemFault(URL_INVALID, "The URL contains a NUL")
     canonical = url if rules is None else canonical_url(url, rules)
     if len(canonical) > URL_LIMIT_CHARS:
         return ItemFault(
-            URL_INVALID, f"The URL has {len(canonical)} characters once it is encoded; {URL_LIMIT_CHARS} are allowed"
+            URL_INVALID, f"The URL has {len(canonical)} characters when encoded; {URL_LIMIT_CHARS} are allowed"
         )
     return canonical
 
 
 def fault_of_request(namespace: str, recipient: str, reference: str) -> ItemFault | None:
-    """Return what is wrong with what a request says beside the URL, or None."""
+    """Return the fault of a request apart from its URL, or None."""
     if not _NAMESPACE.fullmatch(namespace):
         return ItemFault(
-            REQUEST_INVALID, "The namespace has not 1 to 32 letters a-z, digits and -, with a letter at the begin"
+            REQUEST_INVALID, "The namespace must have 1 to 32 letters a-z, digits and -, and begin with a letter"
         )
     if not is_recipient(recipient):
         return ItemFault(
-            REQUEST_INVALID, f"The recipient has not 1 to {RECIPIENT_LIMIT_CHARS} characters, none of them NUL"
+            REQUEST_INVALID, f"The recipient must have 1 to {RECIPIENT_LIMIT_CHARS} characters, none of them NUL"
         )
     if len(reference) > REFERENCE_LIMIT_CHARS or "\0" in reference:
         return ItemFault(
-            REQUEST_INVALID, f"The reference has more than {REFERENCE_LIMIT_CHARS} characters, or a NUL among them"
+            REQUEST_INVALID, f"The reference must have at most {REFERENCE_LIMIT_CHARS} characters, none of them NUL"
         )
     return None
 
 
 def fault_of_deletion(deletion: DeletePicture) -> ItemFault | None:
-    """Return what is wrong with the namespace of a deletion, which may be empty, or with its recipient; or None."""
+    """Return the fault of a deletion's recipient or of its namespace, which may be empty; or None."""
     if deletion.reason == DELETE_REASON_GIVEN_UP and not is_recipient(deletion.recipient):
         return ItemFault(
-            REQUEST_INVALID, f"The recipient has not 1 to {RECIPIENT_LIMIT_CHARS} characters, none of them NUL"
+            REQUEST_INVALID, f"The recipient must have 1 to {RECIPIENT_LIMIT_CHARS} characters, none of them NUL"
         )
     if deletion.namespace and not _NAMESPACE.fullmatch(deletion.namespace):
-        return ItemFault(REQUEST_INVALID, "The namespace of the deletion is none; leave it empty for all namespaces")
+        return ItemFault(REQUEST_INVALID, "The namespace of the deletion is invalid; leave it empty for all namespaces")
     return None
 
 
 def is_recipient(text: str) -> bool:
-    """Return whether results can be addressed to it."""
+    """Return whether a text can be a recipient of results."""
     return 0 < len(text) <= RECIPIENT_LIMIT_CHARS and "\0" not in text

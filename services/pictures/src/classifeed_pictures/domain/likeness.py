@@ -1,4 +1,4 @@
-"""Whether two pictures with near hashes show the same, where their hashes say little: by their blurred colours."""
+"""Decides by their blurred colours whether two pictures with near but weak hashes show the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_pictures.domain.base83 import digits_of, number_of
 
 RICH_BITS: Final = 26
-"""Bits from which on a hash says much: those of photographs have about 30 of 64, those of sparse drawings fewer."""
+"""Set bits from which on a hash is strong: photographs have about 30 of 64, sparse drawings fewer."""
 _SURE_DISTANCE: Final = 4
 _SURELY_EQUAL: Final = 0.05
 _MOST_APART: Final = 0.09
@@ -24,9 +24,9 @@ _COLOURS: Final = 3
 def show_the_same(first: PictureInfo, second: PictureInfo) -> bool:
     """Return whether two pictures with near hashes may be copies of each other.
 
-    Drawings with little in them have near hashes although they show other things: most of their frequencies are weak.
-    Their blurred versions must have nearly the same colours at nearly the same places. Where the hashes say much and
-    are not very near, these must be spread alike, however bright. A picture without a BlurHash passes.
+    Sparse drawings have near hashes although they show different things, as most of their frequencies are weak. Their
+    blurred versions must have nearly the same colours at nearly the same places. If hashes are strong but not very
+    near, only the distribution of colours must be alike, at any brightness. A picture without a BlurHash passes.
     """
     hashes = [int.from_bytes(info.perceptual_hash, "big") for info in (first, second)]
     is_rich = min(each.bit_count() for each in hashes) >= RICH_BITS
@@ -50,7 +50,7 @@ def show_the_same(first: PictureInfo, second: PictureInfo) -> bool:
 def _blurred(blurhash: str) -> Sequence[float]:
     """Return the mean colour and the eight slowest waves of each colour, which wide and tall pictures both have.
 
-    Empty: the text is no BlurHash of at least 3 by 3 components.
+    Empty if the text is no BlurHash of at least 3 by 3 components.
     """
     try:
         digits = digits_of(blurhash)

@@ -9,16 +9,16 @@ REQUESTS: Final = ("requests_in_flight", "settled_requests")
 STORED: Final = "stored_pictures"
 EVENT_FILES: Final = "event_files"
 JOBS: Final = "dl_jobs"
-"""It has no marks: the ids of its jobs say when they were made."""
+"""It has no marks: the ids of its jobs contain the time of their creation."""
 
 
 class MarkedTable(NamedTuple):
-    """A table that has marks.
+    """A table with marks.
 
     Attributes:
-        name: Of the table.
-        key: Its primary key.
-        is_never_empty: Whether it is emptied only by a fault, once it has rows.
+        name: name of the table.
+        key: primary key.
+        is_never_empty: whether a table that has had rows is empty only after a fault.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Namespaces: which versions of a picture they keep, and how much of them."""
+"""Namespaces: the versions of a picture that they keep, and their quotas."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from classifeed_common.blobs import BlobPiece
 
 @dataclass(frozen=True, slots=True)
 class SizeRule:
-    """How a smaller version is made.
+    """The rule of a smaller version.
 
     Attributes:
-        name: Part of its address.
-        width: Greatest width in pixels.
-        height: Greatest height in pixels.
-        crop: Whether the box is filled, and what stands out cut off; otherwise the whole picture fits into it.
+        name: part of its address.
+        width: maximum width in pixels.
+        height: maximum height in pixels.
+        crop: whether the picture fills the box and is cropped; otherwise the whole picture fits into it.
     """
 
     name: str
@@ -30,10 +30,10 @@ class Namespace:
     """A namespace.
 
     Attributes:
-        name: Part of the addresses of its pictures.
-        sizes: Versions that are made of each picture.
-        formats: In which each version is made; the first one is for clients without a preference.
-        quota_bytes: What its pictures may take; 0: no limit.
+        name: part of the addresses of its pictures.
+        sizes: versions that are made of each picture.
+        formats: formats of each version; the first one is for clients without a preference.
+        quota_bytes: maximum size of its pictures; 0: no limit.
     """
 
     name: str
@@ -44,17 +44,17 @@ class Namespace:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A smaller version of a stored picture, and where its bytes are.
+    """A smaller version of a stored picture, and the place of its bytes.
 
     Attributes:
-        rule: By which it was made.
+        rule: rule of the version.
         format: jpeg, webp or avif.
-        width: In pixels.
-        height: In pixels.
-        blob: Hash of the file that it lies in, in hex; it may hold others.
-        offset: Its first byte there.
-        size_bytes: How many there are.
-        sha256: Their hash, in hex.
+        width: width in pixels.
+        height: height in pixels.
+        blob: hash of the file with its bytes, in hexadecimal; the file may contain other versions.
+        offset: offset of its first byte in the file.
+        size_bytes: number of bytes.
+        sha256: hash of its bytes, in hexadecimal.
     """
 
     rule: SizeRule
@@ -68,12 +68,12 @@ class Piece:
 
     @property
     def at(self) -> BlobPiece:
-        """Return where its bytes are in the file, for `BlobStore.get_piece`."""
+        """Return the place of its bytes in the file, for `BlobStore.get_piece`."""
         return BlobPiece(self.offset, self.size_bytes, self.sha256)
 
 
 def missing_versions(namespace: Namespace, pieces: Collection[Piece]) -> list[tuple[SizeRule, str]]:
-    """Return the versions of a namespace that are not among these, by rule and format; names of sizes do not matter."""
+    """Return the versions of a namespace that are missing, by rule and format; names of sizes do not matter."""
     made = {(_shape(piece.rule), piece.format) for piece in pieces}
     return [
         (rule, format_)
@@ -84,7 +84,7 @@ def missing_versions(namespace: Namespace, pieces: Collection[Piece]) -> list[tu
 
 
 def pieces_for(namespace: Namespace, pieces: Collection[Piece]) -> list[Piece]:
-    """Return the pieces that a namespace needs, under its own names of sizes."""
+    """Return the pieces that a namespace needs, with its names of sizes."""
     made = {(_shape(piece.rule), piece.format): piece for piece in pieces}
     return [
         Piece(rule, piece.format, piece.width, piece.height, piece.blob, piece.offset, piece.size_bytes, piece.sha256)

@@ -1,4 +1,4 @@
-"""Idempotency keys of the jobs that carry out orders: one that comes again makes no second job."""
+"""Idempotency keys of the jobs of orders: a repeated order creates no second job."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ def download_key(url_hash: bytes, attempt: int) -> str:
 
 
 def resize_key(url_hash: bytes, attempt: int) -> str:
-    """Return the key of a copy that needs other sizes than its source has."""
+    """Return the key of a copy that needs sizes which its source lacks."""
     return f"resize/{url_hash.hex()}/{attempt}"

@@ -1,4 +1,4 @@
-"""What people read about a table that was restored alone."""
+"""Messages about a table that was restored without the others."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from classifeed_pictures.domain.marked_tables import JOBS
 
 
 class RestoredTable(NamedTuple):
-    """A table that was restored alone, and is not mended or not named long enough.
+    """A table that was restored without the others, until it is repaired and was reported long enough.
 
     Attributes:
-        name: Of the table.
-        restored_to: When the restored rows were marked last; 1970: unknown, as the table was emptied.
-        is_checking: Whether pictures that states hold are being compared with those that are stored.
-        lost_puts: Pictures that were put, and are not stored any more.
-        behind: Partitions with events that are applied again.
-        has_gap: Whether offers is still to be called.
-        is_old: Whether it was named for as long as what cannot be mended is.
+        name: name of the table.
+        restored_to: time of the last mark of the restored rows; 1970: unknown, as the table was emptied.
+        is_checking: whether states are still being compared with stored pictures or jobs.
+        lost_puts: number of pictures that were put and are no longer stored.
+        behind: number of partitions with events to apply again.
+        has_gap: whether offers still has to be called.
+        is_old: whether it was reported for as long as an unrepairable loss is.
     """
 
     name: str
@@ -31,15 +31,15 @@ class RestoredTable(NamedTuple):
 
 
 def describe(table: RestoredTable, *, has_others: bool) -> str:
-    """Return what happened to a table, what is under way, and what to do; empty: nothing is left to say.
+    """Return what happened to a table, what is in progress, and what to do; empty if there is nothing to report.
 
     Args:
-        table: as it is noted.
-        has_others: whether other clients than offers have requests that it may have lost.
+        table: recorded state of the table.
+        has_others: whether clients other than offers have requests that may be lost.
     """
     under_way, to_do = [], []
     if table.behind:
-        under_way.append(f"Events since then are applied again; partitions that have some left: {table.behind}.")
+        under_way.append(f"Events since then are applied again; partitions with events left: {table.behind}.")
     if table.has_gap:
         under_way.append("Offers requests its pictures again.")
     if table.is_checking and table.name == JOBS:

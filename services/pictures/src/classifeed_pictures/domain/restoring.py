@@ -1,7 +1,7 @@
-"""What a restore changes of a state: its pictures stay, what was under way is ordered again, under higher numbers.
+"""The changes that a restore makes to a state: its pictures stay, open orders are repeated, all with higher numbers.
 
-Results and deletions of orders from before the restore have lower numbers: they change nothing, whenever they come.
-So what was stored since the backup is not taken for stored where the restored tables do not have it.
+Results and deletions of orders from before the restore have lower numbers, so they change nothing. Pictures stored
+since the backup therefore do not count as stored if the restored tables lack them.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from classifeed.pictures.v1.state_record_pb2 import HoldingRecords
 
 Row: TypeAlias = dict[str, Any]
 Held: TypeAlias = tuple[str, int, str, str, bool]
-"""Namespace, group id, name, URL, and whether it was put."""
+"""Namespace, group id, name, URL, and whether the picture was put."""
 
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """How rows are restored.
+    """Values for restored rows.
 
     Attributes:
-        number: Above those of all orders from before.
-        at: By the clock of the database.
-        keeps_marks: Whether all events since the backup are still there: one that is not may have cleared a mark.
+        number: attempt above those of all earlier orders.
+        at: time by the clock of the database.
+        keeps_marks: whether all events since the backup still exist; a missing one may have cleared a mark.
     """
 
     number: int
@@ -32,7 +32,7 @@ class Renewal:
     keeps_marks: bool
 
     def state(self, row: Row) -> tuple[Row, list[Held]]:
-        """Return the row of a state as it is restored, and the stored pictures that it holds."""
+        """Return the restored row of a state, and the stored pictures that it holds."""
         records = HoldingRecords.FromString(row["holdings"])
         is_due, held = False, []
         for record in records.holdings:
@@ -56,5 +56,5 @@ class Renewal:
         return row | changed, held
 
     def stored(self, row: Row) -> Row:
-        """Return the row of a stored picture as it is restored."""
+        """Return the restored row of a stored picture."""
         return row | {"attempt": self.number}

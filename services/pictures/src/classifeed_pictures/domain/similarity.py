@@ -1,4 +1,4 @@
-"""Keys by which pictures that look alike are found: the bits of a perceptual hash, dealt out to four pieces."""
+"""Keys for finding similar pictures: the bits of a perceptual hash, distributed over four pieces."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Final
 
 HASH_BYTES: Final = 8
 DEFAULT_DISTANCE: Final = 10
-"""Bits in which copies of a picture differ at most; see `classifeed_pictures.decoding.imaging.hashing`."""
+"""Maximum number of bits in which copies differ; see `classifeed_pictures.decoding.imaging.hashing`."""
 MAX_DISTANCE: Final = 11
-"""Bits up to which is searched: with more, a piece has so many neighbours that its index is read whole."""
+"""Maximum distance of a search in bits: beyond it, a piece has so many neighbours that its whole index is read."""
 LEAST_BITS: Final = 8
-"""Bits that a hash has at least, to say anything: those of plain pictures are near to each other."""
+"""Minimum number of set bits of a usable hash: hashes of plain pictures are all near to each other."""
 _PIECES: Final = 4
 _PIECE_BITS: Final = 16
 _HALF: Final = 1 << 63
 
 
 def similarity_key(perceptual_hash: bytes) -> int:
-    """Return a hash of 8 bytes as a signed number of 64 bits whose four pieces have every fourth bit each; 0 for none.
+    """Return a hash of 8 bytes as a signed 64-bit number with four pieces of every fourth bit each; 0 without a hash.
 
-    Keys differ in as many bits as their hashes. The bits of a hash are ordered by frequency: a piece of the highest
-    ones alone, which are mostly unset, would be the same in many pictures.
+    Keys differ in as many bits as their hashes. The bits of a hash are ordered by frequency: a piece with only the
+    highest ones, which are mostly unset, would be the same in many pictures.
     """
     if len(perceptual_hash) != HASH_BYTES:
         return 0
@@ -32,15 +32,15 @@ def similarity_key(perceptual_hash: bytes) -> int:
 
 
 def is_plain(key: int) -> bool:
-    """Return whether the hash of a key says too little to be compared: a picture of one colour or of few, soft ones."""
+    """Return whether a key has too few bits to be compared: a picture of one colour, or of few soft ones."""
     return (key + 2 * _HALF if key < 0 else key).bit_count() < LEAST_BITS
 
 
 def pieces_near(key: int, distance: int) -> list[list[int]]:
-    """Return for each of the four pieces the values of which a key within a distance has at least one in its place.
+    """Return values for each of the four pieces; a key within the distance has one of them in at least one piece.
 
-    With shares r1 to r4 whose sum is `distance - 3`, a key that differs in more than r bits in each piece differs in
-    `distance + 1` at least. So one piece is within its share.
+    With shares r1 to r4 that sum to `distance - 3`, a key that differs in more than r bits in every piece differs in at
+    least `distance + 1` bits. So at least one piece is within its share.
     """
     spread = max(distance - _PIECES + 1, 0)
     shares = [(spread + piece) // _PIECES for piece in range(_PIECES)]
@@ -53,7 +53,7 @@ def pieces_near(key: int, distance: int) -> list[list[int]]:
 
 @cache
 def _masks(most: int) -> tuple[int, ...]:
-    """Return the numbers of 16 bits that have at most so many set."""
+    """Return the 16-bit numbers with at most `most` bits set."""
     return tuple(
         sum(1 << bit for bit in bits) for count in range(most + 1) for bits in combinations(range(_PIECE_BITS), count)
     )

@@ -1,1 +1,1 @@
-"""Entry points over HTTP: they translate and call."""
+"""Entry points of HTTP: translate and call, nothing else."""

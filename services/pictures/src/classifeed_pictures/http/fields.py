@@ -1,4 +1,4 @@
-"""Parts of a response: `ff=` names the fields, `format=` says how they are written."""
+"""Query parameters of a response: `ff=` selects fields, `format=` the encoding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORMATS: Final = ("json", "protobuf")
 
 
 def check_query(request: Request) -> tuple[list[str], str]:
-    """Return the names of fields that are requested (none: all), and the format.
+    """Return the names of the requested fields (none: all), and the format.
 
     Raises:
         InvalidArgument: REQUEST_INVALID.
@@ -33,7 +33,7 @@ def check_query(request: Request) -> tuple[list[str], str]:
 
 
 def picked(state: PictureState, fields: list[str]) -> PictureState:
-    """Return a state with these fields alone; with all of them if none is named."""
+    """Return a state with the given fields only; with all if none is given."""
     if not fields:
         return state
     for descriptor, _ in state.ListFields():
@@ -50,7 +50,7 @@ def written(state: PictureState, format_: str) -> Response:
 
 
 async def written_batch(states: list[PictureState], format_: str) -> Response:
-    """Return a response with states, as a PictureStateBatch; other coroutines run between them."""
+    """Return a response with states as a PictureStateBatch; other coroutines run in between."""
     if format_ == "protobuf":
         return Response(PictureStateBatch(states=states).SerializeToString(), media_type="application/x-protobuf")
     parts = await map_yielding(_json, states)

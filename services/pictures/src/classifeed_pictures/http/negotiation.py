@@ -1,4 +1,4 @@
-"""Which format of a picture a client gets, by its header Accept (RFC 9110, 12.5.1)."""
+"""Chooses the format of a picture for a client by its header Accept (RFC 9110, 12.5.1)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ MEDIA_TYPES: Final = {
     "gif": "image/gif",
     "avif": "image/avif",
 }
-# The smallest files first: of formats that a client likes equally it gets the first.
+# Smallest files first: a client gets the first of the formats that it accepts equally.
 _PREFERRED: Final = ("avif", "webp", "jpeg", "png")
 
 
 def choose_format(accept: str, formats: Sequence[str]) -> str:
-    """Return one of the formats that there are.
+    """Return one of the available formats.
 
-    A client that does not name a format gets the first of its namespace, which any client can show: `image/*` is what
-    programs send that know JPEG alone.
+    A client that names none of them gets the first format of its namespace, which any client can show: `image/*` is
+    also sent by programs that support only JPEG.
     """
     weights = _weights_of(accept)
     named = [format_ for format_ in formats if weights.get(MEDIA_TYPES[format_], 0.0) > 0]

@@ -1,4 +1,4 @@
-"""The pictures themselves: GET /get/{namespace}/{group}/{name}/{size}."""
+"""Serves pictures: GET /get/{namespace}/{group}/{name}/{size}."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from classifeed_pictures.app.files.read_picture import ORIGINAL, Address, Pictur
 from classifeed_pictures.http.negotiation import MEDIA_TYPES, choose_format
 from classifeed_pictures.store.stored import StoredPicture
 
-# An address always leads to the same bytes: other bytes get another name.
+# An address always has the same bytes: other bytes get another name.
 _KEPT: Final = "public, max-age=31536000, immutable"
 _NOT_KEPT: Final = "no-store"
 _HEADERS: Final = {
@@ -28,21 +28,21 @@ _HEADERS: Final = {
 
 
 class PictureEndpoint:
-    """Responds with pictures, to anybody.
+    """Serves pictures to any client, without authentication.
 
     Args:
-        reader: of stored pictures.
+        reader: reader of stored pictures.
     """
 
     def __init__(self, reader: PictureReader) -> None:
         self._reader = reader
 
     async def get(self, request: Request) -> Response:
-        """Respond with a version of a picture; an error carries no header that makes it last."""
+        """Respond with a version of a picture; an error has no header that lets it be cached."""
         try:
             require_open(request)
             return await self._respond(request)
-        except Exception as error:  # noqa: BLE001 - whatever it is, nobody may cache it
+        except Exception as error:  # noqa: BLE001 - no error may be cached
             fault = error if isinstance(error, DomainError) else explain(error, f"GET {request.url.path}")
             response = problem_of(fault, instance=request.url.path)
             response.headers["Cache-Control"] = _NOT_KEPT
@@ -75,7 +75,7 @@ class PictureEndpoint:
 
 
 def _is_known(header: str, etag: str) -> bool:
-    """Return whether a client has these bytes already."""
+    """Return whether the client has these bytes already."""
     given = (each.strip().removeprefix("W/") for each in header.split(","))
     return any(each in {etag, "*"} for each in given)
 

@@ -1,4 +1,4 @@
-"""Pictures that are put: POST /market/put_picture?url=, POST /shops/{shop_id}/pictures, raw or in a form."""
+"""Uploads of pictures: POST /market/put_picture?url=, POST /shops/{shop_id}/pictures, raw or in a form."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from classifeed_pictures.domain.urls.canonical import URL_LIMIT_CHARS
 MARKET: Final = "offers"
 SHOPS: Final = "shops"
 _FORM: Final = "multipart/form-data"
-# Of a form beside its file.
+# Maximum size of a form without its file.
 _FORM_BYTES: Final = 1 << 16
 
 
 class PutEndpoint:
-    """Takes pictures.
+    """Receives pictures.
 
     Args:
-        put: keeps them.
+        put: use case that stores them.
     """
 
     def __init__(self, put: PicturePutter) -> None:
         self._put = put
 
     async def market(self, request: Request) -> Response:
-        """Keep the body under the URL in the query."""
+        """Store the body under the URL in the query."""
         url = request.query_params.get("url", "")
         if not 0 < len(url) <= URL_LIMIT_CHARS or "\0" in url:
             message = f"url must have 1 to {URL_LIMIT_CHARS} characters, none of them NUL."
@@ -43,7 +43,7 @@ class PutEndpoint:
         return _written(await self._put(url, MARKET, await _read(request)))
 
     async def shop(self, request: Request) -> Response:
-        """Keep a picture of a shop; its key is its content, so the same bytes are the same picture."""
+        """Store a picture of a shop; its key is its content hash, so the same bytes are the same picture."""
         data = await _read(request)
         content_hash = (await asyncio.to_thread(hashlib.sha256, data)).hexdigest()
         key = f"shops/{request.path_params['shop_id']}/{content_hash}"
@@ -51,7 +51,7 @@ class PutEndpoint:
 
 
 async def _read(request: Request) -> bytes:
-    """Return the picture that a request brings, raw or in a form.
+    """Return the picture in the request, raw or in a form.
 
     Raises:
         InvalidArgument: TOO_LARGE, BODY_INCOMPLETE, REQUEST_INVALID.
@@ -88,7 +88,7 @@ async def _read_form(request: Request, body: Body) -> bytes:
 
 
 class _FormParser(MultiPartParser):
-    """Keeps files in memory: a body is never larger than a picture may be."""
+    """Keeps files in memory, as a body is never larger than the limit of pictures."""
 
     spool_max_size = MAX_BYTES + _FORM_BYTES
 

@@ -1,4 +1,4 @@
-"""All routes of pictures beside the standard ones."""
+"""All routes of pictures except the standard ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from classifeed_pictures.http.puts import PutEndpoint
 from classifeed_pictures.http.states import StateEndpoint
 
 _SERVICE: Final = "classifeed.pictures.v1.PictureService"
-# What is wrong with a picture, where HTTP has a word for it.
+# Faults of pictures that have a status of HTTP.
 _STATUSES: Final = {
     "PICTURE_NOT_A_PICTURE": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     "PICTURE_UNSUPPORTED": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -42,12 +42,12 @@ def picture_routes(
     """Return the routes.
 
     Args:
-        states: responds with states.
-        puts: takes pictures.
-        pictures: responds with pictures, to anybody.
-        audience: whom tokens must be for.
-        keys: verify tokens; None: whoever reaches the port may do everything.
-        policy: who may call what.
+        states: endpoint of states.
+        puts: endpoint of uploads.
+        pictures: endpoint that serves pictures to any client.
+        audience: required audience of tokens.
+        keys: keys that verify tokens; None: every client may call everything.
+        policy: permissions of callers.
     """
     callers = CallerCheck(keys=keys, policy=policy, grpc_service=_SERVICE, audience=audience)
 
@@ -60,7 +60,7 @@ def picture_routes(
                 return await endpoint(request)
             except DomainError as error:
                 return problem_of(error, instance=request.url.path, status=_STATUSES.get(error.reason))
-            except Exception as error:  # noqa: BLE001 - nothing may leave unexplained
+            except Exception as error:  # noqa: BLE001 - every error gets a problem document
                 return await handle_error(request, error)
 
         return respond

@@ -22,11 +22,11 @@ _MOST_DEEP: Final = 2
 
 
 class StateEndpoint:
-    """Responds with what is known of URLs.
+    """Responds with the states of URLs.
 
     Args:
-        database: with the states.
-        canonical_rules: of URLs.
+        database: database with the states.
+        canonical_rules: returns the rules of canonical URLs.
     """
 
     def __init__(self, database: Database, canonical_rules: Rules) -> None:
@@ -34,7 +34,7 @@ class StateEndpoint:
         self._canonical_rules = canonical_rules
 
     async def get(self, request: Request) -> Response:
-        """Respond with one state; 404 when nothing is known."""
+        """Respond with one state; 404 if the URL is unknown."""
         fields, format_ = check_query(request)
         url = request.query_params.get("url", "")
         [state] = await self._find([url])
@@ -50,7 +50,7 @@ class StateEndpoint:
         try:
             urls = json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise _invalid(f"The body is no JSON: {error}.") from error
+            raise _invalid(f"The body is not JSON: {error}.") from error
         if not isinstance(urls, list):
             raise _invalid("The body must be a JSON array of URLs.")
         states = await self._find(urls)
@@ -58,7 +58,7 @@ class StateEndpoint:
 
     async def _find(self, urls: list[object]) -> list[PictureState]:
         keys = await canonical_keys(_checked(urls), self._canonical_rules())
-        # Outside of a transaction: each statement would see what was committed before it all the same.
+        # No transaction is needed: each statement sees all earlier commits anyway.
         async with self._database.connection() as connection:
             return await find_states(connection, keys)
 

@@ -1,1 +1,1 @@
-"""Entry points of jobs."""
+"""Entry points of jobs: translate and call, nothing else."""

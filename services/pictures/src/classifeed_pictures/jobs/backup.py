@@ -1,4 +1,4 @@
-"""The jobs `pictures.backup`, on a schedule, and `pictures.restore`, when somebody says so; never both at a time."""
+"""The jobs `pictures.backup`, on a schedule, and `pictures.restore`, on request; they never run at the same time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNKNOWN_FAULTS: Final = 5
 
 
 class RestoreArgs(BaseModel):
-    """Which backup."""
+    """The backup to restore."""
 
     name: str
 
@@ -32,7 +32,7 @@ async def enqueue_restore(store: JobStore, tx: Tx, name: str) -> UUID:
 
 
 def register_restore(registry: Registry, restore: BackupRestorer) -> None:
-    """Add the task that restores to a registry."""
+    """Add the task of the restore to a registry."""
 
     @registry.register(
         RESTORE, backoff=Exponential(first_s=1, cap_s=60), resumes=True, max_unknown_faults=_UNKNOWN_FAULTS
@@ -45,11 +45,11 @@ def register_restore(registry: Registry, restore: BackupRestorer) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BackupJob:
-    """Makes backups again and again; one at a time, whatever the number of processes.
+    """Makes backups periodically, one at a time over all processes.
 
     Attributes:
-        make: Does it.
-        every_s: How often, in seconds.
+        make: maker of backups.
+        every_s: seconds between two backups.
     """
 
     make: BackupMaker
@@ -62,7 +62,7 @@ class BackupJob:
 
     @property
     def schedule(self) -> Schedule:
-        """When it runs. A missed one is no reason for two."""
+        """Schedule of the job. Missed runs are skipped."""
         return Schedule(TASK, queue=TASK, task=TASK, lock_key=TASK, every_s=self.every_s, missed="skip")
 
     def tasks(self) -> Registry:

@@ -1,4 +1,4 @@
-"""The job `pictures.check-stored`: a pass over the stored pictures, for those that no state holds."""
+"""The job `pictures.check-stored`: removes stored pictures that no state holds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _PICTURES: Final = 500
 
 
 class NoArgs(BaseModel):
-    """Nothing: it looks at everything."""
+    """No arguments: the job checks everything."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckStoredJob:
-    """Looks at all stored pictures once a day; one at a time, whatever the number of processes."""
+    """Checks all stored pictures once a day, one run at a time over all processes."""
 
     @property
     def name(self) -> str:
@@ -31,7 +31,7 @@ class CheckStoredJob:
 
     @property
     def schedule(self) -> Schedule:
-        """When it runs. What a pass has missed is found by the next one."""
+        """Schedule of the job. The next pass finds what a missed one would have found."""
         return Schedule(TASK, queue=TASK, task=TASK, lock_key=TASK, every_s=_EVERY_S, missed="skip")
 
     def tasks(self) -> Registry:

@@ -15,13 +15,13 @@ _EVERY_S: Final = 3600
 
 
 async def open_gap(tx: Tx, cause: str, *, store: JobStore) -> None:
-    """Note that events may be missing, and have the gap closed soon."""
+    """Record that events may be missing, and enqueue a job that closes the gap."""
     await event_gaps.open_gap(tx, cause)
     await store.enqueue(tx, TASK, TASK, {}, lock_key=TASK)
 
 
 async def enqueue_closing(database: Database, store: JobStore) -> None:
-    """Have gaps closed soon that were opened without a job: a database without pictures begins with one."""
+    """Enqueue a job for gaps that were opened without one, such as the first gap of an empty database."""
     async with database.transaction() as tx:
         if gaps := await event_gaps.list_open(tx):
             await store.enqueue(tx, TASK, TASK, {}, lock_key=TASK, idempotency_key=f"{TASK}/{gaps[-1].gap_id}")
@@ -29,10 +29,10 @@ async def enqueue_closing(database: Database, store: JobStore) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CloseEventGapsJob:
-    """Closes gaps; one run at a time, whatever the number of processes.
+    """Closes gaps, one run at a time over all processes.
 
     Attributes:
-        close: Does it.
+        close: use case that closes gaps.
     """
 
     close: EventGapCloser
@@ -44,7 +44,7 @@ class CloseEventGapsJob:
 
     @property
     def schedule(self) -> Schedule:
-        """When it runs without a loss that it knows of: for runs that were given up."""
+        """Schedule of the job, for gaps whose job failed permanently."""
         return Schedule(TASK, queue=TASK, task=TASK, lock_key=TASK, every_s=_EVERY_S, missed="skip")
 
     def tasks(self) -> Registry:

@@ -16,24 +16,24 @@ TASK: Final = "pictures.compare"
 
 
 class CompareArgs(BaseModel):
-    """Which comparison goes on; None: a new one."""
+    """The comparison to continue; None: a new one."""
 
     comparison_id: int | None = None
 
 
 async def enqueue_confirmed(store: JobStore, tx: Tx, comparison_id: int) -> None:
-    """Enqueue the rest of a comparison that was confirmed."""
+    """Enqueue the rest of a confirmed comparison."""
     key = f"compare/{comparison_id}"
     await store.enqueue(tx, TASK, TASK, CompareArgs(comparison_id=comparison_id), lock_key=TASK, idempotency_key=key)
 
 
 @dataclass(frozen=True, slots=True)
 class CompareJob:
-    """Compares again and again; one at a time, whatever the number of processes.
+    """Compares periodically, one run at a time over all processes.
 
     Attributes:
-        compare: Does it.
-        every_s: How often, in seconds.
+        compare: use case that compares.
+        every_s: seconds between two comparisons.
     """
 
     compare: PictureComparer
@@ -46,7 +46,7 @@ class CompareJob:
 
     @property
     def schedule(self) -> Schedule:
-        """When it runs."""
+        """Schedule of the job."""
         return Schedule(TASK, queue=TASK, task=TASK, lock_key=TASK, every_s=self.every_s)
 
     def tasks(self) -> Registry:

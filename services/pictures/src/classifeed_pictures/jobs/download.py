@@ -1,7 +1,7 @@
 """The job `pictures.download`: downloads one picture.
 
-Its partition is who waits for it, so that recipients share the slots, however many hosts their pictures are on. Its
-lock is a place at its host, of which there are few: what waits for a slow host holds no slot.
+Its partition is the recipient, so that recipients share the slots evenly, even if their pictures are on many hosts. Its
+lock is one of a few places per host, so that jobs that wait for a slow host hold no slot.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ QUEUE: Final = "pictures.download"
 TASK: Final = "pictures.download"
 _LONGEST_S: Final = 300.0
 _PRIORITY: Final = 100
-_REFRESH_PRIORITY: Final = 200  # nobody waits for one: what is requested comes first
+_REFRESH_PRIORITY: Final = 200  # no request waits for a refresh, so requested downloads come first
 _SHORTEST_PAUSE_S: Final = 0.5
 _PENDING_S: Final = 1.0
-# One downloads while another one decodes and stores.
+# One job downloads while another one decodes and stores.
 _PLACES_PER_DOWNLOAD: Final = 2
 
 
 async def enqueue_downloads(
     store: JobStore, tx: Tx, orders: Sequence[DownloadOrder], *, downloads_per_host: int
 ) -> None:
-    """Enqueue the jobs of orders; an order that comes again makes no second job."""
+    """Enqueue the jobs of orders; a repeated order creates no second job."""
     places = downloads_per_host * _PLACES_PER_DOWNLOAD
     requests = {
         key: JobRequest(
@@ -66,7 +66,7 @@ def register_download(registry: Registry, download: PictureDownloader, reporter:
         on_failed=report_failed,
     )
     async def download_picture(ctx: JobContext, args: OrderArgs) -> None:
-        """Download it, store it, and report what came of it."""
+        """Download and store a picture, and report the outcome."""
         order = DownloadOrder.FromString(args.message)
         try:
             loading = await download(order, begin=ctx.guarded_transaction)

@@ -1,4 +1,4 @@
-"""The jobs `pictures.list-event-files` and `pictures.take-event-file`: what lies in the bucket becomes events."""
+"""The jobs `pictures.list-event-files` and `pictures.take-event-file`: event files in the bucket become events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNKNOWN_FAULTS: Final = 5
 
 
 class EventFileArgs(BaseModel):
-    """Which file; see `EventFile`."""
+    """The file; see `EventFile`."""
 
     name: str
     etag: str
@@ -35,14 +35,14 @@ class EventFileArgs(BaseModel):
 
 
 def event_files_schedule(every_s: int) -> Schedule:
-    """Return when files are listed; one listing at a time."""
+    """Return the schedule of listings; one listing runs at a time."""
     return Schedule(LIST_TASK, queue=LIST_QUEUE, task=LIST_TASK, lock_key=LIST_TASK, every_s=every_s)
 
 
 def register_event_files(registry: Registry, bucket: EventBucket, take: EventFileTaker) -> None:
     """Add both tasks to a registry."""
     backoff = Exponential(first_s=1, cap_s=60)
-    # A file is taken when its row is new, whatever else the store knows: it needs no tasks.
+    # Jobs are enqueued for new rows only, so this store needs no tasks.
     store = JobStore()
 
     async def enqueue(tx: Tx, file: EventFile) -> None:

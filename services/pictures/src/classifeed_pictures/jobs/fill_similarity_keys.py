@@ -1,4 +1,4 @@
-"""The job `pictures.fill-similarity-keys`: keys for stored pictures of the version before, which had none."""
+"""The job `pictures.fill-similarity-keys`: adds keys to pictures that were stored by the previous release."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _BEGIN: Final = ("", -1, "")
 
 
 class NoArgs(BaseModel):
-    """Nothing: an index says which rows have no key."""
+    """No arguments: an index finds the rows without a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class FillSimilarityKeysJob:
-    """Fills what it finds without a key, hour by hour: processes of the version before may still write such rows."""
+    """Fills rows without a key every hour, since processes of the previous release may still write some."""
 
     @property
     def name(self) -> str:
@@ -32,7 +32,7 @@ class FillSimilarityKeysJob:
 
     @property
     def schedule(self) -> Schedule:
-        """When it runs."""
+        """Schedule of the job."""
         return Schedule(TASK, queue=TASK, task=TASK, lock_key=TASK, every_s=_EVERY_S, missed="skip")
 
     def tasks(self) -> Registry:

@@ -1,4 +1,4 @@
-"""The job `pictures.look-again`: a pass over the states, for those whose next attempt is due."""
+"""The job `pictures.look-again`: a pass over the states whose next attempt is due."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _STATES: Final = 500
 
 
 class NoArgs(BaseModel):
-    """Nothing: it looks at everything."""
+    """No arguments: the job checks everything."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookAgainJob:
-    """Looks for what is due, again and again; one at a time, whatever the number of processes.
+    """Finds due states periodically, one run at a time over all processes.
 
     Attributes:
-        outbox: takes the notices.
-        every_s: how often, in seconds.
-        replica: where the states are read; None: where they are written.
+        outbox: outbox for the notices.
+        every_s: seconds between two passes.
+        replica: database from which states are read; None: the service's database.
     """
 
     outbox: Outbox
@@ -41,7 +41,7 @@ class LookAgainJob:
 
     @property
     def schedule(self) -> Schedule:
-        """When it runs. What a pass has missed is found by the next one."""
+        """Schedule of the job. The next pass finds what a missed one would have found."""
         return Schedule(TASK, queue=TASK, task=TASK, lock_key=TASK, every_s=self.every_s, missed="skip")
 
     def tasks(self) -> Registry:

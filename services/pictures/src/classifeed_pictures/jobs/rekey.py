@@ -1,4 +1,4 @@
-"""The job `pictures.rekey`: what is kept under keys that the rules in force no longer make moves to those they make."""
+"""The job `pictures.rekey`: moves pictures whose keys the rules in force no longer make."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _STATES: Final = 500
 
 
 class NoArgs(BaseModel):
-    """Nothing: it looks at everything."""
+    """No arguments: the job checks everything."""
 
 
 @dataclass(frozen=True, slots=True)
 class RekeyJob:
-    """Goes over all states once the rules have changed, until a pass finds nothing; one at a time.
+    """Passes over all states after the rules have changed, until a pass finds nothing; one run at a time.
 
     Attributes:
-        outbox: Takes the notices.
-        canonical_rules: Of URLs.
-        every_s: How often it looks whether the rules have changed, and from one pass to the next, in seconds.
-        settle_s: How long rules are in force before a pass that finds nothing is the last one.
-        order_timeout_s: After which an order without a result counts as lost.
+        outbox: outbox for the notices.
+        canonical_rules: returns the rules of canonical URLs.
+        every_s: seconds between two checks of the rules, and between two passes.
+        settle_s: seconds for which rules must be in force before a pass that finds nothing is the last one.
+        order_timeout_s: seconds after which an order without a result counts as lost.
     """
 
     outbox: Outbox
@@ -46,7 +46,7 @@ class RekeyJob:
 
     @property
     def schedule(self) -> Schedule:
-        """When it runs. It does nothing where the last pass by the same rules found nothing."""
+        """Schedule of the job. The job does nothing if the last pass with the same rules found nothing."""
         return Schedule(TASK, queue=TASK, task=TASK, lock_key=TASK, every_s=self.every_s, missed="skip")
 
     def tasks(self) -> Registry:

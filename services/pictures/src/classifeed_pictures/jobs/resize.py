@@ -1,4 +1,4 @@
-"""The job `pictures.resize`: makes the sizes that a copy needs and that its source does not have."""
+"""The job `pictures.resize`: makes the sizes that a copy needs and its source lacks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_S: Final = 120.0
 
 
 async def enqueue_resize(store: JobStore, tx: Tx, order: CopyOrder) -> None:
-    """Enqueue the job of an order; one that comes again makes no second job."""
+    """Enqueue the job of an order; a repeated order creates no second job."""
     key = resize_key(order.url_hash, order.attempt)
     await store.enqueue(tx, QUEUE, TASK, OrderArgs.of(order), idempotency_key=key)
 

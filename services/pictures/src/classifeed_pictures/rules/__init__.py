@@ -1,1 +1,1 @@
-"""The rules of canonical URLs that come with the service, and the schema of every such file."""
+"""The packaged rules of canonical URLs, and the schema of such files."""

@@ -1,4 +1,4 @@
-"""Rules of canonical URLs out of a file, exchanged while the service runs."""
+"""Loads rules of canonical URLs from a file, and reloads them while the service runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from classifeed_pictures.domain.urls.canonical import CanonicalRules
 
 NAME: Final = "canonical"
 PACKAGED: Final = PackagedSource(__package__, "canonical.yaml")
-"""The rules that come with the service; what `source_of` takes where no other ones are named."""
+"""The packaged rules, which `source_of` uses if no others are given."""
 
 
 def canonical_snapshot(source: Source = PACKAGED) -> Snapshot[CanonicalRules]:
-    """Return the rules of a file, or those that come with the service; `open` comes first.
+    """Return the rules of a file, or the packaged ones; call `open` first.
 
-    A file that breaks the schema leaves the version before in force.
+    If a file breaks the schema, the previous version stays in force.
     """
     schema = yaml.safe_load(files(__package__).joinpath("canonical.schema.yaml").read_bytes())
     return Snapshot(NAME, source, schema=schema, parse=CanonicalRules.of)

@@ -1,1 +1,1 @@
-"""Everything that this service keeps, and all SQL about it. Every function runs in its caller's transaction."""
+"""All tables and SQL of the service. Each function runs in the caller's transaction."""

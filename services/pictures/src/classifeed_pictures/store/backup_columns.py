@@ -1,6 +1,6 @@
-"""The tables that a backup carries, with their columns as they are declared: further ones are carried by themselves.
+"""The tables in a backup with their declared columns, so that new columns are included without a change here.
 
-What reads declarations and files is imported by the first backup: most processes make none.
+Modules that read declarations and files are imported by the first backup, since most processes make none.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Column
 
 SHARDED: Final = ("pictures", "requests_in_flight", "stored_pictures", "settled_requests")
-"""Tables whose rows belong to the hash of a URL: a snapshot has those of one range of hashes."""
+"""Tables with a hash of a URL: a snapshot has the rows of one range of hashes."""
 RESULTS: Final = "outbox"
 MARK: Final = "mark"
 WHOLE: Final = ("namespaces", "event_files", RESULTS)
-"""Tables that one snapshot after all others has."""
+"""Tables of the last snapshot."""
 
 
 def columns_of(name: str) -> list[Column[object]]:
-    """Return the columns of a table, without computed ones, those that the server draws, and marks."""
+    """Return the columns of a table, except computed ones, those with an identity, and marks."""
     from classifeed_pictures.store.tables import metadata
 
     table = metadata.tables[name]
@@ -32,22 +32,22 @@ def columns_of(name: str) -> list[Column[object]]:
 
 
 def names_of(name: str) -> list[str]:
-    """Return the names of the columns of a table that a backup carries."""
+    """Return the names of the columns of a table in a backup."""
     return [column.name for column in columns_of(name)]
 
 
 def is_json(column: Column[object]) -> bool:
-    """Return whether a column is carried as the text of its JSON."""
+    """Return whether a column is stored as JSON text."""
     from sqlalchemy.types import JSON
 
     return isinstance(column.type, JSON)
 
 
 def schema_of(name: str) -> pyarrow.Schema:
-    """Return how the columns of a table are written.
+    """Return the Parquet schema of the columns of a table.
 
     Raises:
-        TypeError: a column has a type that has no counterpart yet.
+        TypeError: a column has a type without a counterpart.
     """
     import pyarrow
 
@@ -60,7 +60,7 @@ def _type_of(column: Column[object]) -> pyarrow.DataType:
 
     if is_json(column):
         return pyarrow.string()
-    # A subclass comes before its base.
+    # Subclasses come before their base.
     for kind, found in (
         (LargeBinary, pyarrow.binary()),
         (Text, pyarrow.string()),

@@ -1,4 +1,4 @@
-"""Reads the state for backups, and puts another one in its place."""
+"""Reads the state for backups, and replaces it by a backup."""
 
 from __future__ import annotations
 
@@ -19,27 +19,26 @@ _INCOMING: Final = "incoming"
 _READ: Final = {
     "shard": "WHERE url_hash > %(after)s AND (%(through)s::bytea IS NULL OR url_hash <= %(through)s::bytea)",
     "namespaces": "",
-    # Those that are under way are found again by their listing.
+    # The next listing finds the unfinished ones again.
     "event_files": "WHERE ended_at IS NOT NULL",
-    # Results that are not sent: their requests are settled, so that nothing else would bring them. Orders are given
-    # again.
+    # Only unsent results: their requests are settled, so that nothing would send them again. Orders are repeated.
     "outbox": "WHERE topic = %(topic)s",
 }
 _COPY: Final = sql.SQL("COPY {table} ({columns}) FROM STDIN")
 _MAKE_INCOMING: Final = sql.SQL("CREATE TEMPORARY TABLE incoming (LIKE {table} INCLUDING DEFAULTS)")
-# What is there is newer.
+# Existing rows are newer.
 _TAKE_INCOMING: Final = sql.SQL("INSERT INTO {table} SELECT * FROM incoming ON CONFLICT DO NOTHING")
 _DROP_INCOMING: Final = "DROP TABLE incoming"
 
 
 async def begin_snapshot(tx: Tx) -> tuple[Stand, ...]:
-    """Have the transaction see one moment, and change nothing; return where all groups stand in it. Call it first."""
+    """Begin a read-only snapshot; return the positions of all groups in it. Call it first in the transaction."""
     await tx.execute(SQL["begin_snapshot"])
     return tuple(Stand(*row) for row in await (await tx.execute(SQL["read_stands"])).fetchall())
 
 
 async def find_bound(tx: Tx, *, after: bytes, states: int) -> bytes | None:
-    """Return the last hash of a shard with so many states; None: it goes to the end."""
+    """Return the last hash of a shard with a number of states; None if it extends to the end."""
     row = await (await tx.execute(SQL["find_bound"], {"after": after, "states": states})).fetchone()
     return bytes(row[0]) if row is not None else None
 
@@ -47,7 +46,7 @@ async def find_bound(tx: Tx, *, after: bytes, states: int) -> bytes | None:
 async def read_rows(
     tx: Tx, table: str, part: str, parameters: Mapping[str, Any], *, page: int
 ) -> AsyncIterator[Sequence[Any]]:
-    """Yield the rows of a table with the columns that a backup carries, a page at a time."""
+    """Yield the rows of a table with the columns of a backup, page by page."""
     columns = [
         sql.SQL("{}::text").format(sql.Identifier(column.name)) if is_json(column) else sql.Identifier(column.name)
         for column in columns_of(table)
@@ -62,21 +61,21 @@ async def read_rows(
 
 
 async def empty(tx: Tx) -> None:
-    """Stop the effects of all consumers until the transaction ends, and remove the state."""
+    """Stop the effects of all consumers until the transaction ends, and delete the state."""
     await stop_effects(tx)
     for name in ("empty_tables", "make_held"):
         await tx.execute(SQL[name])
 
 
 async def stop_effects(tx: Tx) -> None:
-    """Have no consumer commit an effect until the transaction ends. Call it first."""
+    """Block commits of all consumers until the transaction ends. Call it first."""
     await tx.execute(SQL["stop_effects"])
 
 
 async def derive_files(tx: Tx) -> None:
-    """Derive references, files and counts from the stored pictures once more.
+    """Rebuild references, files and counts from the stored pictures.
 
-    A file without a reference is noted by the next look at the bucket, and has its whole grace time again.
+    The next check of the bucket records files without a reference, and their grace time starts again.
     """
     for name in ("empty_files", "make_references"):
         await tx.execute(SQL[name])
@@ -84,14 +83,14 @@ async def derive_files(tx: Tx) -> None:
 
 
 async def add_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Add rows to a table that was emptied."""
+    """Add rows to an empty table."""
     async with tx.cursor() as cursor, cursor.copy(_for(table, _COPY, columns)) as copy:
         for row in rows:
             await copy.write_row(row)
 
 
 async def add_missing_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Add those rows of which a table has no other ones with their keys."""
+    """Add rows whose keys the table lacks."""
     await tx.execute(_for(table, _MAKE_INCOMING))
     await add_rows(tx, _INCOMING, columns, rows)
     await tx.execute(_for(table, _TAKE_INCOMING))
@@ -99,10 +98,10 @@ async def add_missing_rows(tx: Tx, table: str, columns: Sequence[str], rows: Seq
 
 
 async def join_rows(tx: Tx) -> list[tuple[str, bool]]:
-    """Derive references, files and counts from the stored pictures that states hold, and remove the others.
+    """Rebuild references, files and counts from the stored pictures that states hold, and remove the others.
 
     Returns:
-        URLs that states hold a picture of which is not stored, each with whether it was put.
+        URLs whose held picture is not stored, each with whether it was put.
     """
     await tx.execute(SQL["drop_unheld"])
     lost = await (await tx.execute(SQL["list_lost"])).fetchall()
@@ -114,7 +113,7 @@ async def join_rows(tx: Tx) -> list[tuple[str, bool]]:
 
 
 async def set_stands(tx: Tx, exact: Sequence[Stand], least: Sequence[Stand]) -> None:
-    """Have groups stand where they are to go on: exactly there, or there at least."""
+    """Set the positions of groups: exact ones, and lower bounds."""
     await tx.execute(SQL["set_stands"], _columns(exact))
     await tx.execute(SQL["raise_stands"], _columns(least))
 

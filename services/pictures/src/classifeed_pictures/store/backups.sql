@@ -1,4 +1,4 @@
--- Backups of the state, and what a restore puts in its place. What names declared columns is in backups.py.
+-- Backups of the state, and its restore. Statements with declared columns are in backups.py.
 
 -- name: begin_snapshot
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
@@ -7,15 +7,16 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
 SELECT "group", topic, partition, topic_id, next FROM consumer_offsets ORDER BY "group", topic, partition
 
 -- name: find_bound
--- The last hash of a shard; none: the rest is smaller than a shard.
+-- The last hash of a shard; no row if the rest is smaller than a shard.
 SELECT url_hash FROM pictures WHERE url_hash > %(after)s ORDER BY url_hash OFFSET %(states)s - 1 LIMIT 1
 
 -- name: stop_effects
--- Waits for effects that are under way, and has later ones wait: they find other positions then, and begin anew.
+-- Waits for running effects and blocks later ones, which then find other positions and start again.
 LOCK TABLE consumer_offsets IN EXCLUSIVE MODE
 
 -- name: empty_tables
--- In the order in which others lock them. The clean-up of files holds its row of blobs until the file is gone.
+-- In the order in which other transactions lock them. The clean-up of files locks a row of blobs until the file is
+-- removed.
 TRUNCATE pictures, requests_in_flight, settled_requests, stored_pictures, blobs, blob_refs, namespace_usage
 
 -- name: empty_files
@@ -26,7 +27,7 @@ CREATE TEMPORARY TABLE IF NOT EXISTS held_pictures
     (namespace text, group_id integer, name text, url text, is_put boolean)
 
 -- name: drop_unheld
--- Stored by orders whose results the states do not know yet, or about to be deleted. An alias stays with its key.
+-- Pictures whose results the states do not have yet, or that were about to be deleted. An alias stays with its key.
 DELETE FROM stored_pictures s
 WHERE CASE WHEN s.is_alias THEN NOT EXISTS (SELECT FROM pictures p WHERE p.url_hash = s.url_hash)
            ELSE NOT EXISTS (
@@ -42,7 +43,7 @@ WHERE NOT EXISTS (
 )
 
 -- name: make_references
--- As StoredPicture.reference and .blobs say.
+-- Must match StoredPicture.reference and .blobs.
 WITH wanted AS (
     SELECT s.namespace || '/' || s.group_id || '/' || s.name AS ref, encode(s.content_hash, 'hex') AS sha256
     FROM stored_pictures s
@@ -68,7 +69,7 @@ ON CONFLICT ("group", topic, partition) DO UPDATE
 SET topic_id = EXCLUDED.topic_id, next = EXCLUDED.next, updated_at = clock_timestamp()
 
 -- name: raise_stands
--- Of groups whose work is not done again: they stay where they are, unless that was lost.
+-- For groups whose events are not applied again: they keep their positions unless these were lost.
 INSERT INTO consumer_offsets AS o ("group", topic, partition, topic_id, next)
 SELECT "group", topic, partition, topic_id, next
 FROM unnest(%(groups)s::text[], %(topics)s::text[], %(partitions)s::integer[], %(topic_ids)s::text[],

@@ -17,9 +17,9 @@ class FoundRules(NamedTuple):
     """The rules in force.
 
     Attributes:
-        rules_id: of the time that they have been in force.
-        is_settled: whether all processes have known them for long enough to have used them.
-        is_rekeyed: whether nothing was left under keys that they do not make.
+        rules_id: id of the row, one per period in force.
+        is_settled: whether all processes have had them long enough to have used them.
+        is_rekeyed: whether no state is left under a key that they do not make.
     """
 
     rules_id: int
@@ -28,7 +28,7 @@ class FoundRules(NamedTuple):
 
 
 async def note_rules(tx: Tx, rules: CanonicalRules, *, settle_s: float) -> FoundRules:
-    """Note the rules in force, unless they are those that were noted last."""
+    """Record the rules in force, unless they are the last recorded ones."""
     await tx.execute(SQL["note_rules"], {"version": rules.version, "document": Jsonb(rules.document)})
     row = await (await tx.execute(SQL["find_newest"], {"settle_s": settle_s})).fetchone()
     assert row is not None, "it was just noted"
@@ -36,17 +36,17 @@ async def note_rules(tx: Tx, rules: CanonicalRules, *, settle_s: float) -> Found
 
 
 async def note_rekeyed(tx: Tx, rules_id: int) -> None:
-    """Note that nothing is left under keys that these rules do not make; all but the newest 16 are forgotten."""
+    """Record that no state is left under a key that these rules do not make; keep only the newest 16 rules."""
     await tx.execute(SQL["note_rekeyed"], {"rules_id": rules_id})
     await tx.execute(SQL["forget_rules"], {"kept": _KNOWN})
 
 
 async def note_not_rekeyed(tx: Tx) -> None:
-    """Note that states may be under keys that the rules in force do not make, as those of a backup may be."""
+    """Record that states may have keys that the rules in force do not make, for example after a restore."""
     await tx.execute(SQL["note_not_rekeyed"])
 
 
 async def list_rules(tx: Tx) -> list[CanonicalRules]:
-    """Return the newest 16 that have been in force, the oldest first."""
+    """Return the newest 16 rules that have been in force, oldest first."""
     rows = await (await tx.execute(SQL["list_rules"], {"limit": _KNOWN})).fetchall()
     return [CanonicalRules.of(document) for (document,) in reversed(rows)]

@@ -1,4 +1,4 @@
--- Rules of canonical URLs that have been in force. One job at a time notes them.
+-- Rules of canonical URLs that have been in force. One job at a time records them.
 
 -- name: note_rules
 INSERT INTO canonical_rules (version, document)

@@ -1,4 +1,4 @@
-"""Comparisons of what is kept with what offers use."""
+"""Comparisons of stored pictures with the URLs that offers use."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Comparison:
     """A comparison.
 
     Attributes:
-        comparison_id: Its number.
+        comparison_id: number of the comparison.
         state: RUNNING, HELD, DONE or SUPERSEDED.
-        snapshot_at: What offers used at this time; None: their export has not begun.
-        compared: URLs that may be deleted when they are unused.
-        unused: Of these, URLs that no offer used.
-        is_confirmed: Whether a person lets it delete however much it found.
+        snapshot_at: time of the export of used URLs; None: it has not begun.
+        compared: number of URLs that may be deleted if they are unused.
+        unused: number of these that no offer uses.
+        is_confirmed: whether an operator has confirmed the deletion of any number.
     """
 
     comparison_id: int
@@ -35,20 +35,20 @@ class Comparison:
 
 
 async def begin_comparison(tx: Tx) -> int:
-    """Begin a comparison and return its number; earlier ones that are not over are superseded."""
+    """Begin a comparison and return its number; unfinished earlier ones are superseded."""
     [(comparison_id,)] = await (await tx.execute(SQL["begin_comparison"])).fetchall()
     await tx.execute(SQL["supersede"], {"comparison_id": comparison_id})
     return int(comparison_id)
 
 
 async def restart_comparison(tx: Tx, comparison_id: int, snapshot_at: datetime) -> None:
-    """Forget what is known of the use of URLs: an export begins."""
+    """Delete the known used URLs: an export begins."""
     await tx.execute(SQL["drop_used"], {"comparison_id": comparison_id}, prepare=False)
     await tx.execute(SQL["note_snapshot"], {"comparison_id": comparison_id, "snapshot_at": snapshot_at})
 
 
 async def add_used(tx: Tx, comparison_id: int, url_hashes: Sequence[bytes]) -> None:
-    """Note URLs that offers use; idempotent."""
+    """Record URLs that offers use; idempotent."""
     parameters = {"comparison_id": comparison_id, "url_hashes": list(url_hashes)}
     await tx.execute(SQL["add_used"], parameters, prepare=False)
 
@@ -65,22 +65,22 @@ async def compare_slice(tx: Tx, comparison: Comparison, *, after: bytes, limit: 
 
 
 async def add_counts(tx: Tx, comparison_id: int, *, compared: int, unused: int) -> None:
-    """Count what a slice has found."""
+    """Add the counts of a slice."""
     await tx.execute(SQL["add_counts"], {"comparison_id": comparison_id, "compared": compared, "unused": unused})
 
 
 async def move_comparison(tx: Tx, comparison_id: int, state: str) -> None:
-    """Note where a comparison stands."""
+    """Set the state of a comparison."""
     await tx.execute(SQL["move_comparison"], {"comparison_id": comparison_id, "state": state})
 
 
 async def drop_used(tx: Tx) -> None:
-    """Forget what comparisons that are over knew of the use of URLs."""
+    """Delete the used URLs of ended comparisons."""
     await tx.execute(SQL["drop_used"], {"comparison_id": None}, prepare=False)
 
 
 async def confirm(tx: Tx, comparison_id: int) -> bool:
-    """Let a held comparison go on; return whether it was held."""
+    """Continue a held comparison; return whether it was held."""
     return bool((await tx.execute(SQL["confirm"], {"comparison_id": comparison_id})).rowcount)
 
 
@@ -91,10 +91,10 @@ async def find_comparison(tx: Tx, comparison_id: int) -> Comparison | None:
 
 
 async def list_comparisons(tx: Tx) -> list[Comparison]:
-    """Return the newest 20, the newest first."""
+    """Return the newest 20 comparisons, newest first."""
     return [Comparison(*row) for row in await fetch_named(tx, SQL["list_comparisons"])]
 
 
 async def delete_comparisons(tx: Tx, *, before: datetime, limit: int) -> int:
-    """Remove comparisons that are over and began before a time; return how many."""
+    """Delete ended comparisons that began before a time; return their number."""
     return (await tx.execute(SQL["delete_comparisons"], {"before": before, "limit": limit})).rowcount

@@ -1,15 +1,15 @@
--- Comparisons of what is kept with what offers use.
+-- Comparisons of stored pictures with the URLs that offers use.
 
 -- name: begin_comparison
 INSERT INTO comparisons DEFAULT VALUES RETURNING comparison_id
 
 -- name: supersede
--- Those before it that nobody has confirmed, and those that were given up: what they know is old.
+-- Earlier comparisons that were not confirmed or not finished: their data is old.
 UPDATE comparisons SET state = 'SUPERSEDED'
 WHERE comparison_id < %(comparison_id)s AND state IN ('RUNNING', 'HELD')
 
 -- name: drop_used
--- Of all comparisons that are over, and of this one if it begins again.
+-- The used URLs of ended comparisons, and of this one if it begins again.
 DELETE FROM used_urls u
 USING comparisons c
 WHERE c.comparison_id = u.comparison_id
@@ -26,9 +26,9 @@ ORDER BY n.url_hash
 ON CONFLICT DO NOTHING
 
 -- name: compare_slice
--- The next states, each with whether offers alone decide about it, and whether it is unused then: not what was requested
--- since. What was put by hand, what another client has requested, and what a namespace keeps without a known recipient is
--- not compared (as are_only_offers decides again in the shard of the picture).
+-- The next states. `is_compared`: only offers use the picture. It excludes pictures that were put, that another client
+-- requested, or that a namespace keeps without a known recipient (are_only_offers checks this again in the shard of the
+-- picture). `is_unused`: no offer used it at the snapshot, and it was not requested since.
 SELECT p.url_hash, p.url, c.is_compared, c.is_compared AND u.found IS NULL
        AND coalesce(p.requested_at < %(snapshot_at)s, true) AS is_unused
 FROM pictures p

@@ -1,4 +1,4 @@
-"""Rows that cannot be read: each is counted and named in the log, and everything else is served (ADR 0086)."""
+"""Unreadable rows: each is counted and logged, and all others are served (ADR 0086)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _log = structlog.get_logger(__name__)
 
 
 def note_damaged(table: str, key: str, fix: str) -> None:
-    """Count a damaged row, and name it in the log with what is done or to do about it."""
+    """Count a damaged row, and log it with the fix."""
     DAMAGED_ROWS.labels(table).inc()
     _log.error("pictures.row.damaged", table=table, key=key, fix=fix)
 
 
 def read_info(row: Any) -> PictureInfo | None:
-    """Return what a row of `stored_pictures` says of its picture; None: it cannot be read."""
+    """Return the picture of a row of `stored_pictures`; None if it cannot be read."""
     try:
         return PictureInfo.FromString(row.info)
     except DecodeError:
@@ -36,7 +36,7 @@ def read_info(row: Any) -> PictureInfo | None:
 
 
 def read_failure(row: Any) -> LoadFailure | None:
-    """Return the failure of a row of `pictures`; None: there is none, or it cannot be read."""
+    """Return the failure of a row of `pictures`; None if there is none or it cannot be read."""
     try:
         return unpack_failure(row.failure)
     except DecodeError:
@@ -45,9 +45,9 @@ def read_failure(row: Any) -> LoadFailure | None:
 
 
 async def read_holdings(tx: Tx, rows: Collection[Any]) -> tuple[dict[bytes, dict[str, Holding]], frozenset[bytes]]:
-    """Return the holdings of rows of `pictures` by hash, and the hashes of those that were rebuilt.
+    """Return the holdings of rows of `pictures` by hash, and the hashes of rebuilt ones.
 
-    Damaged holdings are rebuilt out of the stored pictures and of the requests that wait.
+    Damaged holdings are rebuilt from stored pictures and waiting requests.
     """
     found: dict[bytes, dict[str, Holding]] = {}
     damaged: set[bytes] = set()
@@ -69,7 +69,7 @@ async def read_holdings(tx: Tx, rows: Collection[Any]) -> tuple[dict[bytes, dict
 
 
 def _holding_of(row: Any) -> Holding | None:
-    if row.info is None:  # a request waits for it: it is ordered again
+    if row.info is None:  # a request waits for the picture, which is ordered again
         return Holding(first_attempt=row.attempt)
     info = read_info(row)
     if info is None:

@@ -1,7 +1,7 @@
--- What other tables know of pictures whose holdings are damaged.
+-- Data of other tables about pictures whose holdings are damaged.
 
 -- name: list_held
--- Of a namespace that keeps several, the newest comes last. Before them the namespaces for which requests wait.
+-- Namespaces with waiting requests come first. If a namespace keeps several pictures, the newest comes last.
 SELECT r.url_hash, r.namespace, 0 AS group_id, '' AS name, p.attempt, NULL::bytea AS info, 0 AS place
 FROM (
     SELECT DISTINCT url_hash, namespace FROM requests_in_flight WHERE url_hash = ANY (%(url_hashes)b::bytea[])

@@ -8,7 +8,7 @@ _ZERO = text("0")
 
 
 def add_event_files(metadata: MetaData) -> Table:
-    """Declare `event_files`: one row for each event file of the bucket, by name and ETag, until it is removed."""
+    """Declare `event_files`: one row per event file in the bucket, by name and ETag, until it is removed."""
     table = Table(
         "event_files",
         metadata,

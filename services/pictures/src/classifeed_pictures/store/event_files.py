@@ -15,7 +15,7 @@ Ended: TypeAlias = Literal["DONE", "FAILED", "REPLACED"]
 
 
 async def add_files(tx: Tx, files: Sequence[EventFile]) -> list[EventFile]:
-    """Store files that are not known, and return them; those that were replaced and are there again are new ones."""
+    """Insert unknown files and return them; a file that was replaced and is back counts as new."""
     parameters = {
         "names": [file.name for file in files],
         "etags": [file.etag for file in files],
@@ -26,23 +26,23 @@ async def add_files(tx: Tx, files: Sequence[EventFile]) -> list[EventFile]:
 
 
 async def note_rows(tx: Tx, name: str, etag: str, *, rows: int, wrong_rows: int) -> None:
-    """Store how far a file is, for people: where to go on stands in its job."""
+    """Record the progress of a file for operators; the job resumes from its checkpoint."""
     await tx.execute(SQL["note_rows"], {"name": name, "etag": etag, "rows": rows, "wrong_rows": wrong_rows})
 
 
 async def end_file(tx: Tx, name: str, etag: str, state: Ended, error: str | None = None) -> None:
-    """Store that nothing more is taken of a file, and why."""
+    """Record that a file is finished, with the reason."""
     await tx.execute(SQL["end_file"], {"name": name, "etag": etag, "state": state, "error": error})
 
 
 async def list_ended(tx: Tx, *, before: datetime, limit: int) -> list[tuple[str, str]]:
-    """Return name and ETag of files that ended before a time, the oldest first."""
+    """Return name and ETag of files that ended before a time, oldest first."""
     return [
         (row.name, row.etag) for row in await fetch_named(tx, SQL["list_ended"], {"before": before, "limit": limit})
     ]
 
 
 async def delete_files(tx: Tx, files: Sequence[tuple[str, str]]) -> int:
-    """Forget ended files, by name and ETag; return how many were known."""
+    """Delete ended files by name and ETag; return the number of deleted rows."""
     parameters = {"names": [name for name, _ in files], "etags": [etag for _, etag in files]}
     return (await tx.execute(SQL["delete_files"], parameters)).rowcount

@@ -1,7 +1,7 @@
--- Event files of the bucket, by name and ETag: other bytes under the same name are another file.
+-- Event files in the bucket by name and ETag: other bytes under the same name are a different file.
 
 -- name: add_files
--- New ones, and those that were replaced and are there again, in the order of their names.
+-- New files, and files that were replaced and are back.
 INSERT INTO event_files AS f (name, etag, size_bytes, put_at)
 SELECT * FROM unnest(%(names)s::text[], %(etags)s::text[], %(sizes)s::bigint[], %(put_at)s::timestamptz[])
 ON CONFLICT (name, etag) DO UPDATE

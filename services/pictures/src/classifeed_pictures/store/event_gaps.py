@@ -11,11 +11,11 @@ SQL: Final = load_queries(__package__, "event_gaps.sql")
 
 
 class EventGap(NamedTuple):
-    """A gap that nobody has closed.
+    """An open gap.
 
     Attributes:
-        gap_id: its number; later ones have higher numbers.
-        cause: what lost the events, in words.
+        gap_id: number of the gap; later gaps have higher numbers.
+        cause: cause of the loss, as text.
     """
 
     gap_id: int
@@ -23,20 +23,20 @@ class EventGap(NamedTuple):
 
 
 async def open_gap(tx: Tx, cause: str) -> None:
-    """Note that events may be missing. Two at the same time are one."""
+    """Record that events may be missing. Two gaps at the same time are one."""
     await tx.execute(SQL["open_gap"], {"cause": cause})
 
 
 async def list_open(tx: Tx) -> list[EventGap]:
-    """Return the open gaps, the oldest first."""
+    """Return the open gaps, oldest first."""
     return [EventGap(*row) for row in await (await tx.execute(SQL["list_open"])).fetchall()]
 
 
 async def close_through(tx: Tx, gap_id: int) -> None:
-    """Close a gap and those before it."""
+    """Close a gap and all earlier ones."""
     await tx.execute(SQL["close_through"], {"gap_id": gap_id})
 
 
 async def delete_closed(tx: Tx, *, before: datetime, limit: int) -> int:
-    """Remove gaps that were closed before a time; return how many."""
+    """Delete gaps that were closed before a time; return their number."""
     return (await tx.execute(SQL["delete_closed"], {"before": before, "limit": limit})).rowcount

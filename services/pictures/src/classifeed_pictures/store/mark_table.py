@@ -9,7 +9,7 @@ from classifeed_pictures.domain.marked_tables import TABLES
 
 
 def add_marks(metadata: MetaData) -> Table:
-    """Declare `table_marks`, and the column `mark` of the tables that are watched (ADR 0101)."""
+    """Declare `table_marks`, and the column `mark` of the marked tables (ADR 0101)."""
     for table in TABLES:
         marked = metadata.tables[table.name]
         # {"number": …, "positions": […]}, in a few rows; see classifeed_pictures.store.marks.
@@ -24,16 +24,16 @@ def add_marks(metadata: MetaData) -> Table:
         "table_marks",
         metadata,
         Column("name", Text, primary_key=True),
-        # The newest number of its marks.
+        # The newest recorded number of its marks.
         Column("number", BigInteger, nullable=False, server_default=text("0")),
         # Whether rows had this number.
         Column("has_rows", Boolean, nullable=False, server_default=text("false")),
-        # Null: the table is mended, or was never restored alone.
+        # Null: the table is repaired, or was never restored without the others.
         Column("noticed_at", DateTime(timezone=True)),
         Column("restored_to", DateTime(timezone=True)),
         # Positions of the events group up to which events are applied again.
         Column("targets", JSONB),
-        # Hash of the last state that was compared with what is stored; null: none is to be compared.
+        # Hash of the last checked state; null: no check is needed.
         Column("checked_through", LargeBinary),
         Column("lost_puts", BigInteger, nullable=False, server_default=text("0")),
     )

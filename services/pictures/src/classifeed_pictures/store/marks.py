@@ -1,7 +1,7 @@
-"""Marks of tables: a few rows of each table carry a number, and `table_marks` stores it, too.
+"""Marks of tables: a few rows of each table have a number, which is also stored in `table_marks`.
 
-The number grows every few seconds. A table whose rows have a lower number than was noted was restored alone: to the
-time that the number says, and to the Kafka positions that are stored with it.
+The number grows every few seconds. If the rows of a table have a lower number than `table_marks`, the table was
+restored without the others: to the time of that number and the Kafka positions stored with it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _READ: Final = sql.SQL(
            NOT EXISTS (SELECT FROM {table})
     """
 )
-# Rows are locked in the order of their keys, as other writers do. Marked rows have no limit: with one, the planner
-# would seek them by the index of all keys.
+# Rows are locked in the order of their keys, as by other writers. Marked rows have no limit: with one, the planner
+# would search the index of all keys.
 _MARK: Final = sql.SQL(
     """
     UPDATE {table} SET mark = %s
@@ -40,19 +40,19 @@ _CHOICES: Final = (
 )
 
 Positions = list[list[Any]]
-"""Rows [topic, partition, id of the topic, next offset]."""
+"""List of [topic, partition, id of the topic, next offset]."""
 
 
 class Found(NamedTuple):
-    """What a look at a table found.
+    """The result of a check of a table.
 
     Attributes:
-        noted: The number that was noted last.
-        had_rows: Whether rows had it.
-        now: Microseconds since 1970, by the clock of the database.
-        number: The number that its rows have; 0: no row has one.
-        positions: Positions at that number.
-        is_empty: Whether the table has no rows.
+        noted: last number in `table_marks`.
+        had_rows: whether rows had it.
+        now: microseconds since 1970, by the clock of the database.
+        number: number of the rows; 0: no row has one.
+        positions: positions at that number.
+        is_empty: whether the table has no rows.
     """
 
     noted: int
@@ -64,7 +64,7 @@ class Found(NamedTuple):
 
 
 async def look_at(tx: Tx, table: MarkedTable) -> Found:
-    """Return what is noted of a table and what its rows say; no other process looks until the transaction ends."""
+    """Return the recorded number and that of the rows; no other process checks until the transaction ends."""
     [(noted, had_rows, now)] = await fetch_named(tx, SQL["lock_mark"], {"name": table.name})
     [(mark, is_empty)] = await (await tx.execute(_READ.format(table=sql.Identifier(table.name)))).fetchall()
     if mark is None:
@@ -73,9 +73,9 @@ async def look_at(tx: Tx, table: MarkedTable) -> Found:
 
 
 async def note_jobs(tx: Tx, store: JobStore) -> Found:
-    """Note when the newest job was made, and return when that was which was noted last; as of `look_at`.
+    """Record the creation time of the newest job, and return the previous record, like `look_at`.
 
-    It is an earlier one if the job that was noted is not there any more.
+    `number` is lower than `noted` if the job that was recorded no longer exists.
     """
     [(noted, had_rows, now)] = await fetch_named(tx, SQL["lock_mark"], {"name": JOBS})
     number = 1000 * await store.newest_ms(tx, until_ms=noted // 1000)
@@ -85,9 +85,10 @@ async def note_jobs(tx: Tx, store: JobStore) -> Found:
 
 
 async def move_mark(tx: Tx, table: MarkedTable, *, number: int, positions: Positions) -> None:
-    """Give the marked rows of a table a new number, and note it; without marked rows the first rows are marked.
+    """Set a new number in the marked rows of a table and in `table_marks`; without marked rows the first rows are
+    marked.
 
-    The rest of the transaction looks rows up by their keys.
+    The rest of the transaction finds rows by their keys.
     """
     mark = Jsonb({"number": number, "positions": positions})
     key = sql.SQL(", ").join(map(sql.Identifier, table.key))
@@ -102,27 +103,29 @@ async def move_mark(tx: Tx, table: MarkedTable, *, number: int, positions: Posit
 
 
 async def read_positions(tx: Tx, group: str) -> Positions:
-    """Return where a group is in its topic. Read them before a table is marked: it has all their effects then."""
+    """Return the positions of a group. Call it before a table is marked, which then has all effects before them."""
     return await _positions(tx, "read_positions", group)
 
 
 async def read_targets(tx: Tx, group: str) -> Positions:
-    """Return where a group is, or is to be again after the restores of other tables. Call it before `rewind`."""
+    """Return the positions of a group, or those it must reach after other restores. Call it before `rewind`."""
     return await _positions(tx, "read_targets", group)
 
 
 async def rewind(tx: Tx, group: str, positions: Positions) -> None:
-    """Have a group apply the events behind some positions again; those that are lower already stay."""
+    """Have a group apply the events after some positions again; lower positions stay."""
     await tx.execute(SQL["rewind"], {"group": group, "positions": Jsonb(positions)})
 
 
 async def note_restored(tx: Tx, name: str, *, number: int, targets: Positions, is_checked: bool) -> None:
-    """Note that a table was restored alone.
+    """Record that a table was restored without the others.
 
     Args:
-        number: the number that its rows have.
-        targets: positions where it is mended; empty: no events are applied again.
-        is_checked: whether all states are to be compared with what is stored.
+        tx: transaction with the tables.
+        name: name of the table.
+        number: number of its rows.
+        targets: positions at which it is repaired; empty: no events are applied again.
+        is_checked: whether all states must be checked.
     """
     parameters = {
         "name": name,
@@ -134,12 +137,12 @@ async def note_restored(tx: Tx, name: str, *, number: int, targets: Positions, i
 
 
 async def list_restored(tx: Tx, group: str, *, cause: str, named_s: float) -> list[RestoredTable]:
-    """Return the tables that were restored alone, and are not ended.
+    """Return the tables that were restored without the others and are not finished.
 
     Args:
-        tx: of the tables.
+        tx: transaction with the tables.
         group: consumer group of events.
-        cause: how causes of event gaps begin that end with the name of such a table.
+        cause: prefix of the causes of event gaps that end with the name of such a table.
         named_s: seconds after which `is_old` is true.
     """
     parameters = {"group": group, "cause": cause, "named_s": named_s}
@@ -147,23 +150,23 @@ async def list_restored(tx: Tx, group: str, *, cause: str, named_s: float) -> li
 
 
 async def has_other_clients(tx: Tx) -> bool:
-    """Return whether other clients than offers have requested pictures."""
+    """Return whether clients other than offers have requested pictures."""
     [(has_others,)] = await (await tx.execute(SQL["has_others"])).fetchall()
     return bool(has_others)
 
 
 async def end_mending(tx: Tx, name: str) -> None:
-    """Note that a table is mended; idempotent."""
+    """Record that a table is repaired; idempotent."""
     await tx.execute(SQL["end_mending"], {"name": name})
 
 
 async def drop_waiting_files(tx: Tx) -> None:
-    """Have event files that wait be listed again; one that is being taken may be taken twice."""
+    """Have waiting event files listed again; one that is being processed may be processed twice."""
     await tx.execute(SQL["drop_waiting_files"])
 
 
 async def lock_check(tx: Tx, name: str) -> bytes | None:
-    """Return the last hash that was checked; None: nothing is to be checked, or another process does it."""
+    """Return the last checked hash; None if no check is needed or another process does it."""
     row = await (await tx.execute(SQL["lock_check"], {"name": name})).fetchone()
     return bytes(row[0]) if row is not None else None
 
@@ -174,7 +177,7 @@ async def list_states(tx: Tx, *, after: bytes, limit: int) -> list[Any]:
 
 
 async def find_missing(tx: Tx, places: Sequence[tuple[str, int, str]]) -> list[int]:
-    """Return which of some places, from 0, have no stored picture."""
+    """Return the numbers, from 0, of the places without a stored picture."""
     columns = [list(column) for column in zip(*places, strict=True)] or [[], [], []]
     parameters = dict(zip(("namespaces", "group_ids", "names"), columns, strict=True))
     cursor = await tx.execute(SQL["find_missing"], parameters, prepare=False)
@@ -182,7 +185,7 @@ async def find_missing(tx: Tx, places: Sequence[tuple[str, int, str]]) -> list[i
 
 
 async def note_check(tx: Tx, name: str, *, through: bytes | None, lost_puts: int) -> None:
-    """Note how far the states are checked; None: all are."""
+    """Record the progress of the check of states; None: all are checked."""
     await tx.execute(SQL["note_check"], {"name": name, "through": through, "lost_puts": lost_puts})
 
 

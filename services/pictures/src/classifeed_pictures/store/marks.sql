@@ -1,19 +1,20 @@
--- Marks of tables: whether a table was restored alone. What names tables is in marks.py.
+-- Marks of tables, which show that a table was restored without the others. Statements with table names are in
+-- marks.py.
 
 -- name: lock_mark
--- One process at a time looks at a table.
+-- One process at a time checks a table.
 INSERT INTO table_marks AS m (name) VALUES (%(name)s)
 ON CONFLICT (name) DO UPDATE SET name = EXCLUDED.name
 RETURNING m.number, m.has_rows, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
 
 -- name: read_positions
--- As rows [topic, partition, id of the topic, next offset].
+-- A list of [topic, partition, id of the topic, next offset].
 SELECT coalesce(jsonb_agg(jsonb_build_array(topic, partition, topic_id, next)), '[]')
 FROM consumer_offsets
 WHERE "group" = %(group)s
 
 -- name: read_targets
--- The positions of now, or those where other tables are mended.
+-- The present positions, or those at which other tables are repaired.
 SELECT coalesce(jsonb_agg(jsonb_build_array(topic, partition, topic_id, next)), '[]')
 FROM (
     SELECT topic, partition, topic_id, max(next) AS next
@@ -49,8 +50,8 @@ FROM (
 WHERE o."group" = %(group)s AND o.topic = r.topic AND o.partition = r.partition AND o.next > r.next
 
 -- name: list_restored
--- Tables that were restored, until they are mended: how many partitions have events to apply again, and whether offers
--- is still to be called.
+-- Restored tables until they are repaired, with the number of partitions that have events to apply again, and whether
+-- offers still has to be called.
 SELECT m.name, m.restored_to, m.checked_through IS NOT NULL AS is_checking, m.lost_puts,
        (SELECT count(*)
         FROM jsonb_array_elements(m.targets) AS t (p)
@@ -71,7 +72,7 @@ UPDATE table_marks SET noticed_at = NULL, restored_to = NULL, targets = NULL, ch
 WHERE name = %(name)s
 
 -- name: drop_waiting_files
--- The next listing takes each of them again, with a job.
+-- The next listing enqueues a job for each of them again.
 UPDATE event_files SET state = 'REPLACED', ended_at = clock_timestamp() WHERE state = 'WAITING'
 
 -- name: lock_check

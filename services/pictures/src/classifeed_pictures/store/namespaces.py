@@ -1,4 +1,4 @@
-"""Namespaces and what they keep."""
+"""Namespaces and their usage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SLOTS: Final = 16
 
 
 async def put_namespace(tx: Tx, namespace: Namespace) -> None:
-    """Make a namespace, or change it; idempotent."""
+    """Create or change a namespace; idempotent."""
     parameters = {
         "name": namespace.name,
         "sizes": Jsonb([asdict(rule) for rule in namespace.sizes]),
@@ -39,13 +39,13 @@ async def list_namespaces(tx: Tx) -> Sequence[tuple[Namespace, int, int]]:
 
 
 async def read_used_bytes(tx: Tx, namespace: str) -> int:
-    """Return the bytes that the pictures of a namespace take."""
+    """Return the size of all pictures of a namespace, in bytes."""
     [(_, used_bytes)] = await (await tx.execute(SQL["read_usage"], {"namespace": namespace})).fetchall()
     return int(used_bytes)
 
 
 async def add_usage(tx: Tx, namespace: str, group_id: int, *, pictures: int, size_bytes: int) -> None:
-    """Count what a namespace keeps more, or less, of one group."""
+    """Add to the usage of a namespace; numbers may be negative."""
     parameters = {"namespace": namespace, "slot": group_id % SLOTS, "pictures": pictures, "bytes": size_bytes}
     await tx.execute(SQL["add_usage"], parameters)
 

@@ -1,4 +1,4 @@
--- Namespaces and what they keep.
+-- Namespaces and their usage.
 
 -- name: put_namespace
 INSERT INTO namespaces (name, sizes, formats, quota_bytes)

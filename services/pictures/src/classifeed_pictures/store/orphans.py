@@ -1,4 +1,4 @@
-"""Find stored pictures that no state holds."""
+"""Finds stored pictures that no state holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SQL: Final = load_queries("classifeed_pictures.store", "orphans.sql")
 
 
 class Address(NamedTuple):
-    """Where a stored picture is."""
+    """The address of a stored picture."""
 
     namespace: str
     group_id: int
@@ -22,13 +22,13 @@ class Address(NamedTuple):
 
 
 class StoredRow(NamedTuple):
-    """A stored picture, as a pass over all of them sees it.
+    """A stored picture in a pass over all of them.
 
     Attributes:
-        address: where it is.
-        url_hash: of the URL that it came from.
-        attempt: that stored it last.
-        is_old: whether it was stored so long ago that nobody has it in hand.
+        address: address of the picture.
+        url_hash: hash of its URL.
+        attempt: attempt that stored it last.
+        is_old: whether it was stored so long ago that no download or copy is using it.
     """
 
     address: Address
@@ -38,7 +38,7 @@ class StoredRow(NamedTuple):
 
 
 async def list_after(tx: Tx, after: Address, *, grace_s: float, limit: int) -> list[StoredRow]:
-    """Return the next stored pictures behind an address."""
+    """Return the next stored pictures after an address."""
     rows = await fetch_named(tx, SQL["list_after"], after._asdict() | {"grace_s": grace_s, "limit": limit})
     return [
         StoredRow(Address(row.namespace, row.group_id, row.name), bytes(row.url_hash), row.attempt, row.is_old)
@@ -47,14 +47,14 @@ async def list_after(tx: Tx, after: Address, *, grace_s: float, limit: int) -> l
 
 
 async def share_holdings(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, dict[str, Holding]]:
-    """Return what namespaces keep of URLs; nobody changes it until the transaction ends."""
+    """Return the holdings of URLs, locked against changes until the transaction ends."""
     rows = await fetch_named(tx, SQL["share_states"], {"url_hashes": sorted(url_hashes)}, prepare=False)
     holdings, _ = await read_holdings(tx, rows)
     return holdings
 
 
 async def lock_orphans(tx: Tx, orphans: Sequence[StoredRow], *, grace_s: float) -> list[tuple[Address, int]]:
-    """Lock those that are still as they were; return the address and the attempt of each."""
+    """Lock those that are unchanged; return address and attempt of each."""
     parameters: dict[str, Any] = {
         "namespaces": [orphan.address.namespace for orphan in orphans],
         "group_ids": [orphan.address.group_id for orphan in orphans],

@@ -1,8 +1,8 @@
 -- Stored pictures that no state holds.
 
 -- name: list_after
--- All are looked at in the order of their keys, so that a slice ends after as many rows whatever it finds. An alias goes
--- with what its key keeps; no state names it.
+-- All rows are checked in the order of their keys, so that a slice has the same number of rows whether or not it finds
+-- orphans. An alias is deleted with the picture of its key; no state names it.
 SELECT s.namespace, s.group_id, s.name, s.url_hash, s.attempt,
        s.stored_at < statement_timestamp() - %(grace_s)s * interval '1 second' AS is_old
 FROM stored_pictures s
@@ -11,7 +11,7 @@ ORDER BY s.namespace, s.group_id, s.name
 LIMIT %(limit)s
 
 -- name: share_states
--- Nobody changes them until the transaction ends. In the order of their hashes, as their writers lock them.
+-- Locked against changes until the transaction ends, in the order of their hashes, as writers lock them.
 SELECT url_hash, holdings
 FROM pictures
 WHERE url_hash = ANY (%(url_hashes)b::bytea[])
@@ -19,7 +19,7 @@ ORDER BY url_hash
 FOR SHARE
 
 -- name: lock_orphans
--- Those that are still as they were; what a download or a copy has in hand is left for the next pass.
+-- Unchanged rows only; those that a download or a copy has locked are left for the next pass.
 SELECT s.namespace, s.group_id, s.name, s.attempt
 FROM unnest(%(namespaces)s::text[], %(group_ids)s::integer[], %(names)s::text[], %(attempts)s::bigint[])
      AS o (namespace, group_id, name, attempt)

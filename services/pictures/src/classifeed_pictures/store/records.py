@@ -1,4 +1,4 @@
-"""Holdings of a state as the table keeps them."""
+"""Holdings of a state as stored in the table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_pictures.domain.lifecycle.states import Holding
 
 
 def pack_holdings(holdings: dict[str, Holding]) -> bytes:
-    """Return holdings as bytes, the same ones always the same."""
+    """Return holdings as bytes; equal holdings give equal bytes."""
     records = HoldingRecords()
     for namespace, holding in sorted(holdings.items()):
         record = records.holdings.add(
@@ -35,12 +35,12 @@ def pack_holdings(holdings: dict[str, Holding]) -> bytes:
 
 
 def unpack_holdings(data: bytes) -> dict[str, Holding]:
-    """Return what `pack_holdings` packed."""
+    """Return the holdings that `pack_holdings` packed."""
     return {record.namespace: _unpack(record) for record in HoldingRecords.FromString(data).holdings}
 
 
 def unpack_failure(data: bytes | None) -> LoadFailure | None:
-    """Return a failure as the table keeps it."""
+    """Return a failure from its stored bytes."""
     return LoadFailure.FromString(data) if data is not None else None
 
 

@@ -22,12 +22,12 @@ async def take_stored(tx: Tx, places: Collection[Place]) -> list[tuple[Place, Re
 
 
 async def report_failed(tx: Tx, attempts: Mapping[Place, int]) -> list[tuple[Place, Request]]:
-    """Return the requests without a reported failure, and note that this attempt's is reported."""
+    """Return the requests without a reported failure, and record this attempt's failure as reported."""
     return await _requests(tx, SQL["report_failed"], columns_of(attempts) | {"attempts": list(attempts.values())})
 
 
 async def take_all(tx: Tx, url_hashes: Collection[bytes]) -> list[Request]:
-    """Remove all requests of pictures, and return them."""
+    """Remove and return all requests of pictures."""
     return [request for _, request in await _requests(tx, SQL["take_all"], {"url_hashes": list(url_hashes)})]
 
 
@@ -64,13 +64,13 @@ async def end_given_up(tx: Tx, places: Collection[tuple[bytes, str, str]]) -> li
 
 
 async def count_in_flight(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, int]:
-    """Return how many requests wait for each picture; those without any are not in it."""
+    """Return the number of waiting requests per picture; pictures without any are left out."""
     cursor = await tx.execute(SQL["count_in_flight"], {"url_hashes": list(url_hashes)}, prepare=False)
     return {bytes(url_hash): count for url_hash, count in await cursor.fetchall()}
 
 
 async def list_recipients(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, str]:
-    """Return who has waited longest for each picture; those that nobody waits for are not in it."""
+    """Return the recipient that has waited longest for each picture; pictures without one are left out."""
     if not url_hashes:
         return {}
     parameters = {"url_hashes": list(url_hashes), "nobody": NOBODY}
@@ -79,13 +79,13 @@ async def list_recipients(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, 
 
 
 async def read_oldest_s(tx: Tx) -> float:
-    """Return how long the oldest request waits for its first result, in seconds; 0: none waits."""
+    """Return for how long the oldest request waits for its first result, in seconds; 0 if none waits."""
     [(oldest_s,)] = await (await tx.execute(SQL["read_oldest"])).fetchall()
     return float(oldest_s or 0.0)
 
 
 async def delete_reported(tx: Tx, *, before: datetime, limit: int) -> int:
-    """Remove requests from before a time whose failure was reported; return how many."""
+    """Delete requests from before a time whose failure was reported; return their number."""
     return (await tx.execute(SQL["delete_reported"], {"before": before, "limit": limit}, prepare=False)).rowcount
 
 

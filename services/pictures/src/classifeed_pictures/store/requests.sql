@@ -1,15 +1,15 @@
 -- Requests that wait for a picture.
 
 -- name: take_stored
--- A namespace has got the picture: its requests are settled and gone.
+-- The namespace has the picture, so its requests are settled and removed.
 DELETE FROM requests_in_flight r
 USING unnest(%(url_hashes)b::bytea[], %(namespaces)b::text[]) AS s (url_hash, namespace)
 WHERE r.url_hash = s.url_hash AND r.namespace = s.namespace
 RETURNING r.url_hash, r.namespace, r.recipient, r.reference, r.requested_url, r.requested_at, r.client
 
 -- name: report_failed
--- A failure that lasts: it is reported once for each request, which goes on waiting. Written as <= 0, as = 0 would let
--- the plan take the index by age, which has the requests of all pictures.
+-- A lasting failure is reported once per request, which keeps waiting. The condition is <= 0, since = 0 would let the
+-- plan use the index by age, which has the requests of all pictures.
 UPDATE requests_in_flight r
 SET reported_attempt = f.attempt
 FROM unnest(%(url_hashes)b::bytea[], %(namespaces)b::text[], %(attempts)b::bigint[]) AS f (url_hash, namespace, attempt)
@@ -25,7 +25,7 @@ WHERE r.url_hash = f.url_hash AND r.namespace = f.namespace
 DELETE FROM requests_in_flight WHERE url_hash = ANY (%(url_hashes)b::bytea[])
 
 -- name: remember
--- The same request again is the same row; what was reported stays known.
+-- A repeated request is the same row, which keeps its reported attempt.
 INSERT INTO requests_in_flight (url_hash, namespace, recipient, reference, requested_url, requested_at, reported_attempt,
                                 client)
 SELECT n.url_hash, n.namespace, n.recipient, n.reference, n.requested_url, n.requested_at, n.reported_attempt, n.client
@@ -58,18 +58,18 @@ WHERE url_hash = ANY (%(url_hashes)b::bytea[])
 GROUP BY url_hash
 
 -- name: list_recipients
--- Who has waited longest for each picture, of those who get results.
+-- The recipient that has waited longest for each picture, among those that get results.
 SELECT DISTINCT ON (url_hash) url_hash, recipient
 FROM requests_in_flight
 WHERE url_hash = ANY (%(url_hashes)b::bytea[]) AND recipient <> %(nobody)s
 ORDER BY url_hash, requested_at
 
 -- name: read_oldest
--- Seconds that the oldest request waits for its first result; null: none waits.
+-- Seconds for which the oldest request waits for its first result; null if none waits.
 SELECT extract(epoch FROM clock_timestamp() - min(requested_at))::float8 FROM requests_in_flight WHERE reported_attempt = 0
 
 -- name: delete_reported
--- Requests whose picture could not be had, and that are so old.
+-- Old requests whose picture failed.
 DELETE FROM requests_in_flight
 WHERE ctid = ANY (ARRAY(
     SELECT ctid

@@ -1,4 +1,4 @@
-"""What hosts allow programs to fetch (robots.txt), shared by all processes."""
+"""Rules of robots.txt, shared by all processes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SQL: Final = load_queries("classifeed_pictures.store", "robots.sql")
 
 
 class KnownRules(NamedTuple):
-    """What is known of a host.
+    """The known rules of a host.
 
     Attributes:
-        is_claimed: whether the caller is to fetch them now, and nobody else does meanwhile.
+        is_claimed: whether the caller has to fetch the rules now, and no other process does.
         is_fresh: whether they are in force.
-        rules: text of robots.txt as it was fetched last; None: it never was.
+        rules: text of robots.txt at the last fetch; None: it was never fetched.
         is_reachable: whether the host responded at the last attempt.
     """
 
@@ -28,22 +28,22 @@ class KnownRules(NamedTuple):
 
 
 async def claim_rules(tx: Tx, origin: str, *, claim_s: float) -> KnownRules:
-    """Return the rules of a host, or the claim to fetch them, which ends after so many seconds."""
+    """Return the rules of a host, or a claim to fetch them that expires after `claim_s` seconds."""
     [row] = await fetch_named(tx, SQL["claim_rules"], {"origin": origin, "claim_s": claim_s})
     return KnownRules(row.is_claimed, row.is_fresh, row.rules, bool(row.is_reachable))
 
 
 async def save_rules(tx: Tx, origin: str, rules: str | None, *, fresh_s: float) -> None:
-    """Note rules that were fetched under a claim; None: the host cannot be reached, and older rules stay."""
+    """Store rules that were fetched under a claim; None: the host cannot be reached, and older rules stay."""
     parameters = {"origin": origin, "rules": rules, "is_reachable": rules is not None, "fresh_s": fresh_s}
     await tx.execute(SQL["save_rules"], parameters)
 
 
 async def give_claim_back(tx: Tx, origin: str) -> None:
-    """Let somebody else fetch the rules."""
+    """Release the claim, so that another process can fetch the rules."""
     await tx.execute(SQL["give_claim_back"], {"origin": origin})
 
 
 async def delete_old_rules(tx: Tx, *, before: datetime, limit: int) -> int:
-    """Remove rules that have not been in force since a time; return how many."""
+    """Delete rules that have not been in force since a time; return their number."""
     return (await tx.execute(SQL["delete_old_rules"], {"before": before, "limit": limit}, prepare=False)).rowcount

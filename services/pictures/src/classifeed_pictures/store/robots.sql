@@ -1,4 +1,4 @@
--- What hosts allow programs to fetch (robots.txt), for all processes.
+-- Rules of robots.txt, for all processes.
 
 -- name: claim_rules
 -- The rules, if they are fresh; otherwise the claim to fetch them, which one process at a time has.
@@ -16,7 +16,7 @@ FROM (VALUES (%(origin)s)) AS wanted (origin)
 LEFT JOIN robots_rules r ON r.origin = wanted.origin
 
 -- name: save_rules
--- Of a host that cannot be reached the rules from before stay.
+-- If a host cannot be reached, its older rules stay.
 UPDATE robots_rules
 SET rules = coalesce(%(rules)s, rules), is_reachable = %(is_reachable)s, claimed_until = NULL,
     fresh_until = clock_timestamp() + %(fresh_s)s * interval '1 second'

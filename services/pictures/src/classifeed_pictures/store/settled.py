@@ -1,4 +1,4 @@
-"""Requests that a picture has settled: their recipients get the picture that replaces it, and its deletion."""
+"""Requests that a picture has settled: their recipients get its replacements and its deletion."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _HASH_BYTES: Final = 16
 
 
 async def add_settled(tx: Tx, requests: Collection[tuple[bytes, Request]]) -> None:
-    """Store settled requests, each with the hash of its URL; idempotent. Those of nobody are left out.
+    """Store settled requests, each with the hash of its URL; idempotent. Requests without a recipient are left out.
 
-    A request from before clients were stored gets the client of the same request that comes again.
+    A row without a client, from an older release, gets the client when the same request is repeated.
     """
     rows = {(url_hash, _hash_of(request)): request for url_hash, request in requests if request.recipient != NOBODY}
     if not rows:
@@ -39,14 +39,14 @@ async def add_settled(tx: Tx, requests: Collection[tuple[bytes, Request]]) -> No
 
 
 async def list_settled(tx: Tx, places: Collection[Place], *, at: datetime) -> list[tuple[Place, Request]]:
-    """Return the requests that pictures of these places have settled, as if they were made at `at`."""
+    """Return the settled requests of these places, with the time `at`."""
     if not places:
         return []
     return _requests(await fetch_named(tx, SQL["list_settled"], columns_of(places), prepare=False), at)
 
 
 async def list_recipients(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, list[Recipient]]:
-    """Return who has requested pictures, settled or not, by the hashes of their URLs."""
+    """Return the recipients of pictures, of settled and waiting requests, by the hashes of their URLs."""
     found: dict[bytes, list[Recipient]] = defaultdict(list)
     if url_hashes:
         rows = await fetch_named(tx, SQL["list_recipients"], {"url_hashes": list(url_hashes), "nobody": NOBODY})
@@ -66,7 +66,7 @@ async def end_given_up(
 
 
 async def move_settled(tx: Tx, moves: Mapping[bytes, bytes]) -> None:
-    """Make settled requests those of other pictures; from which to which, by the hashes of their URLs."""
+    """Move settled requests to other pictures, by the hashes of their URLs."""
     if moves:
         parameters = {"url_hashes": list(moves), "moved_to": list(moves.values())}
         await tx.execute(SQL["move_settled"], parameters, prepare=False)
@@ -93,5 +93,5 @@ def _requests(rows: Sequence[Any], at: datetime) -> list[tuple[Place, Request]]:
 
 def _hash_of(request: Request) -> bytes:
     parts = (request.namespace, request.recipient, request.reference, request.requested_url)
-    # No part has a NUL: they come from texts of PostgreSQL's kind.
+    # No part contains a NUL, which PostgreSQL does not allow in text.
     return hashlib.blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()

@@ -1,8 +1,8 @@
 -- Requests that a picture has settled.
 
 -- name: add_settled
--- In the order of their keys, so that no two writers wait for one another. The same request again is the same row; it is
--- written once more only where the row is from before clients were stored.
+-- In the order of their keys, so that no two writers deadlock. A repeated request is the same row, and is updated only
+-- if the row has no client yet.
 WITH new AS (
     SELECT n.url_hash, n.request_hash, n.namespace, n.recipient, n.reference, n.requested_url, n.client
     FROM unnest(%(url_hashes)b::bytea[], %(request_hashes)b::bytea[], %(namespaces)b::text[], %(recipients)b::text[],
@@ -26,7 +26,7 @@ FROM unnest(%(url_hashes)b::bytea[], %(namespaces)b::text[]) AS s (url_hash, nam
 JOIN settled_requests r ON r.url_hash = s.url_hash AND r.namespace = s.namespace
 
 -- name: list_recipients
--- Of settled requests and of those that wait; each once, however many references it has.
+-- Recipients of settled and of waiting requests, each once for any number of references.
 SELECT url_hash, namespace, recipient, client
 FROM settled_requests
 WHERE url_hash = ANY (%(url_hashes)b::bytea[])
@@ -51,7 +51,7 @@ WHERE r.url_hash = f.url_hash AND r.namespace = f.namespace
 DELETE FROM settled_requests WHERE url_hash = ANY (%(url_hashes)b::bytea[])
 
 -- name: move_settled
--- In the order of their keys, too.
+-- In the order of their keys, as above.
 WITH moved AS (
     DELETE FROM settled_requests r
     USING unnest(%(url_hashes)b::bytea[], %(moved_to)b::bytea[]) AS m (url_hash, moved_to)

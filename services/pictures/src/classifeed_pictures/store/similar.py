@@ -1,4 +1,4 @@
-"""Stored pictures that look like another one: found by pieces of their keys, and keys of rows that have none."""
+"""Finds similar pictures by pieces of their keys, and fills in missing keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PIECES: Final = ("first", "second", "third", "fourth")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Where a picture stands in a list: by distance, then by its address."""
+    """The place of a picture in a list ordered by distance, then by address."""
 
     distance: int
     namespace: str
@@ -37,10 +37,10 @@ class SimilarRow:
     """A picture that looks like another one.
 
     Attributes:
-        place: In the list.
-        url: That it came from; empty when its state is not known any more.
-        info: What is known of it; nothing where its row is damaged.
-        is_damaged: Whether its row is damaged.
+        place: place in the list.
+        url: URL of the picture; empty if its state no longer exists.
+        info: info of the picture; empty if its row is damaged.
+        is_damaged: whether its row is damaged.
     """
 
     place: Place
@@ -51,14 +51,14 @@ class SimilarRow:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """What is sought.
+    """The criteria of a search.
 
     Attributes:
-        key: Of the picture that others are compared with; not that of a plain one.
-        url_hash: Of its URL, whose own pictures are left out.
-        distance: Bits in which keys differ at most.
-        namespace: That keeps what is found; empty: any.
-        among: Hashes of the URLs whose pictures are compared; None: all pictures.
+        key: key of the picture that others are compared with; never that of a plain one.
+        url_hash: hash of its URL, whose own pictures are left out.
+        distance: maximum number of different bits.
+        namespace: namespace of the results; empty: any.
+        among: hashes of the URLs whose pictures are compared; None: all pictures.
     """
 
     key: int
@@ -69,7 +69,7 @@ class Likeness:
 
 
 async def list_similar(tx: Tx, sought: Likeness, *, after: Place = BEGIN, limit: int) -> list[SimilarRow]:
-    """Return the next pictures after a place, the most similar first. The transaction looks up by keys from then on."""
+    """Return the next pictures after a place, most similar first. The transaction uses indexes only from then on."""
     await tx.execute(SQL["forbid_scans"])
     parameters: dict[str, Any] = {
         "key": sought.key,
@@ -112,7 +112,7 @@ def key_parameters(key: int, distance: int) -> dict[str, Any]:
 
 
 async def fill_keys(tx: Tx, after: Address, limit: int) -> list[Address]:
-    """Give keys to the next rows without one after an address, and return their addresses in order."""
+    """Set the keys of the next rows without one after an address, and return their addresses in order."""
     place = dict(zip(("namespace", "group_id", "name"), after, strict=True))
     rows = await fetch_named(tx, SQL["lock_without_key"], place | {"limit": limit}, prepare=False)
     if rows:

@@ -1,14 +1,14 @@
 -- Stored pictures that look like another one, by their keys (see classifeed_pictures.domain.similarity).
 
 -- name: forbid_scans
--- For this transaction: what has just been filled has no statistics, and the planner would read all of it. It takes the
--- search for a hundred times as much work as it is, and would compile it: 2 s, for a search of milliseconds.
+-- For this transaction: tables that were just filled have no statistics, and the planner would scan them. It also
+-- overestimates the cost of the search and would compile it, which takes longer than the search.
 SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
        set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
        set_config('jit', 'off', true)
 
 -- name: list_keys
--- Keys within the distance, each once. Those that have a piece in common, nearly, are read from the indexes alone.
+-- Keys within the distance, each once. Candidates with a nearly equal piece are read from the indexes only.
 SELECT DISTINCT similarity_key
 FROM (
     SELECT similarity_key FROM stored_pictures
@@ -30,7 +30,7 @@ FROM (
 WHERE bit_count((similarity_key # %(key)s::bigint)::bit(64)) <= %(distance)s
 
 -- name: list_similar
--- Pictures with one of the keys, which are those of `list_keys`; each under its own address, not under those of older keys.
+-- Pictures with one of the keys of `list_keys`, each with its own address and without aliases.
 SELECT s.namespace, s.group_id, s.name, s.info, coalesce(p.url, '') AS url, s.distance
 FROM (
     SELECT found.namespace, found.group_id, found.name, found.info, found.url_hash,
@@ -54,7 +54,7 @@ LEFT JOIN pictures p ON p.url_hash = s.url_hash
 ORDER BY s.distance, s.namespace, s.group_id, s.name
 
 -- name: list_similar_of_urls
--- The same, among the pictures of some URLs: they are few, and each is compared.
+-- The same among the pictures of some URLs: they are few, so each is compared.
 SELECT s.namespace, s.group_id, s.name, s.info, coalesce(p.url, '') AS url, s.distance
 FROM (
     SELECT namespace, group_id, name, info, url_hash,

@@ -1,4 +1,4 @@
-"""States of pictures: read, and written if nobody has changed them meanwhile."""
+"""States of pictures: read, and written if they are unchanged since."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SQL: Final = load_queries("classifeed_pictures.store", "states.sql")
 
 
 class StateChanged(Exception):
-    """Somebody else has changed a state since it was read; read it again."""
+    """Another transaction has changed a state since it was read; read it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class StoredState:
     """A state as it was read.
 
     Attributes:
-        state: The state.
-        revision: Of its row; 0: there is none.
-        is_rebuilt: Whether its row was damaged, and is to be written.
+        state: the state.
+        revision: revision of its row; 0 if there is none.
+        is_rebuilt: whether its row was damaged and must be written.
     """
 
     state: State
@@ -42,12 +42,12 @@ async def read_now(tx: Tx) -> datetime:
 
 
 async def forbid_scans(tx: Tx) -> None:
-    """Have the rest of the transaction look its rows up by their keys (ADR 0058)."""
+    """Have the rest of the transaction find its rows by their keys (ADR 0058)."""
     await tx.execute(SQL["forbid_scans"])
 
 
 async def read_states(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, StoredState]:
-    """Return those states that there are, by hash. Nothing is locked."""
+    """Return the existing states by hash. Nothing is locked."""
     rows = await fetch_named(tx, SQL["read_states"], {"url_hashes": list(url_hashes)}, prepare=False)
     holdings, rebuilt = await read_holdings(tx, rows)
     hashes = [bytes(row.url_hash) for row in rows]
@@ -58,7 +58,7 @@ async def read_states(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, Stor
 
 
 async def write_states(tx: Tx, read: dict[bytes, StoredState], changed: Sequence[State]) -> None:
-    """Write states that were read with `read_states`, or are new. Their rows stay locked until the transaction ends.
+    """Write states that `read_states` returned, or new ones. Their rows stay locked until the transaction ends.
 
     Raises:
         StateChanged: one was changed since; nothing may be committed.
@@ -76,7 +76,7 @@ async def write_states(tx: Tx, read: dict[bytes, StoredState], changed: Sequence
 
 
 async def delete_states(tx: Tx, read: dict[bytes, StoredState], url_hashes: Sequence[bytes]) -> None:
-    """Delete states that were read with `read_states`.
+    """Delete states that `read_states` returned.
 
     Raises:
         StateChanged: one was changed since; nothing may be committed.
@@ -93,7 +93,7 @@ async def list_keys(tx: Tx, *, after: bytes, limit: int) -> list[Any]:
 
 
 async def list_due(tx: Tx, *, after: tuple[datetime, bytes], limit: int) -> list[Any]:
-    """Return states whose time has come as rows (next_attempt_at, url_hash, url), the longest due first."""
+    """Return due states as rows (next_attempt_at, url_hash, url), longest due first."""
     parameters = {"after_at": after[0], "after_hash": after[1], "limit": limit}
     return await fetch_named(tx, SQL["list_due"], parameters, prepare=False)
 

@@ -1,10 +1,10 @@
--- States of pictures, each changed by whoever has the partition of its URL.
+-- States of pictures, each changed by the consumer of its URL's partition.
 
 -- name: read_now
 SELECT clock_timestamp()
 
 -- name: forbid_scans
--- For this transaction: what an event needs is found by the hash of its URL, whatever the planner thinks of the tables.
+-- For this transaction: rows are found by the hash of their URL, even if the planner would prefer a scan.
 SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
        set_config('enable_mergejoin', 'off', true)
 
@@ -15,7 +15,7 @@ FROM pictures
 WHERE url_hash = ANY (%(url_hashes)b::bytea[])
 
 -- name: insert_states
--- In the order of their hashes. One that is there already is not returned: its writer must read it first.
+-- In the order of their hashes. An existing row is not counted: its writer must read it first.
 INSERT INTO pictures (url_hash, url, is_put, attempt, attempt_at, next_attempt_at, failed_attempts, failure, retry_at,
                       delete_mark_at, requested_at, refresh_at, holdings)
 SELECT n.url_hash, n.url, n.is_put, n.attempt, n.attempt_at, n.next_attempt_at, n.failed_attempts, n.failure, n.retry_at,
@@ -30,7 +30,7 @@ ORDER BY n.url_hash
 ON CONFLICT (url_hash) DO NOTHING
 
 -- name: lock_revisions
--- In the order of their hashes, so that no two writers wait for one another.
+-- In the order of their hashes, so that no two writers deadlock.
 SELECT url_hash, revision
 FROM pictures
 WHERE url_hash = ANY (%(url_hashes)b::bytea[])
@@ -58,7 +58,7 @@ DELETE FROM pictures WHERE url_hash = ANY (%(url_hashes)b::bytea[])
 SELECT url_hash, url FROM pictures WHERE url_hash > %(after)b::bytea ORDER BY url_hash LIMIT %(limit)s
 
 -- name: list_due
--- States whose time has come, the longest due first. Compared as rows, so that the order comes from the index.
+-- Due states, longest due first. Compared as rows, so that the order comes from the index.
 SELECT next_attempt_at, url_hash, url
 FROM pictures
 WHERE (next_attempt_at, url_hash) > (%(after_at)s, %(after_hash)b::bytea) AND next_attempt_at <= statement_timestamp()

@@ -1,4 +1,4 @@
-"""Stored pictures: what an address leads to, and where its bytes are."""
+"""Stored pictures: their addresses and files."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class StoredPicture:
     """A stored picture.
 
     Attributes:
-        info: What is known of it.
-        url_hash: Of the URL that it came from.
-        attempt: That stored it last.
-        original: Hash of the file with its original, in hex.
-        pieces: Its smaller versions.
-        is_alias: Whether the address is of an older key, and leads to what the key of the URL keeps.
+        info: info of the picture.
+        url_hash: hash of its URL.
+        attempt: attempt that stored it last.
+        original: hash of the file with its original, in hexadecimal.
+        pieces: smaller versions.
+        is_alias: whether the address belongs to an older key, and leads to the picture of the URL's present key.
     """
 
     info: PictureInfo
@@ -40,31 +40,31 @@ class StoredPicture:
 
     @property
     def reference(self) -> str:
-        """Return the name under which it refers to its files."""
+        """Return the name by which it refers to its files."""
         return reference_of(self.info.namespace, self.info.group_id, self.info.name)
 
     @property
     def blobs(self) -> set[str]:
-        """Return the hashes of all its files, in hex."""
+        """Return the hashes of all its files, in hexadecimal."""
         return {self.original, *(piece.blob for piece in self.pieces)}
 
     @property
     def total_bytes(self) -> int:
-        """Return the bytes that it takes, as the quota counts them: files that several refer to count for each."""
+        """Return its size as the quota counts it: shared files count for each picture."""
         return self.info.size_bytes + sum(piece.size_bytes for piece in self.pieces)
 
 
 def reference_of(namespace: str, group_id: int, name: str) -> str:
-    """Return the name under which a stored picture refers to its files."""
+    """Return the name by which a stored picture refers to its files."""
     return f"{namespace}/{group_id}/{name}"
 
 
 async def find_stored(
     tx: Tx, namespace: str, group_id: int, name: str, *, is_locked: bool = False
 ) -> StoredPicture | None:
-    """Return a stored picture; None: there is none, or its row is damaged.
+    """Return a stored picture; None if there is none or its row is damaged.
 
-    It is locked until the transaction ends, if it is to be changed.
+    With `is_locked`, it is locked until the transaction ends.
     """
     statement = SQL["lock_stored" if is_locked else "find_stored"]
     rows = await fetch_named(tx, statement, {"namespace": namespace, "group_id": group_id, "name": name})
@@ -73,7 +73,7 @@ async def find_stored(
 
 
 async def put_stored(tx: Tx, picture: StoredPicture) -> None:
-    """Store what is known of a picture; idempotent. Its references come with it, by the caller."""
+    """Store a picture; idempotent. The caller adds its references."""
     parameters = {
         "namespace": picture.info.namespace,
         "group_id": picture.info.group_id,
@@ -91,23 +91,23 @@ async def put_stored(tx: Tx, picture: StoredPicture) -> None:
 
 
 async def delete_stored(tx: Tx, namespace: str, group_id: int, name: str, *, attempt: int) -> int | None:
-    """Delete a picture unless a later attempt has stored it; return the bytes that it took, or None. Idempotent."""
+    """Delete a picture unless a later attempt has stored it; return its size in bytes, or None. Idempotent."""
     parameters = {"namespace": namespace, "group_id": group_id, "name": name, "attempt": attempt}
     row = await (await tx.execute(SQL["delete_stored"], parameters)).fetchone()
     return int(row[0]) if row is not None else None
 
 
 async def has_picture(tx: Tx, url_hash: bytes, namespace: str) -> bool:
-    """Return whether a key keeps a picture in a namespace; it stays so until the transaction ends."""
+    """Return whether a key keeps a picture in a namespace; locks it until the transaction ends."""
     parameters = {"url_hash": url_hash, "namespace": namespace}
     return await (await tx.execute(SQL["lock_kept"], parameters)).fetchone() is not None
 
 
 async def move_stored(tx: Tx, namespace: str, group_id: int, name: str, *, attempt: int, moved_to: bytes) -> int | None:
-    """Make an address an alias of what another key keeps, unless a later attempt has stored it.
+    """Make an address an alias of another key's picture, unless a later attempt has stored it.
 
     Returns:
-        The bytes that it took, or None. Idempotent.
+        The size of the picture in bytes, or None. Idempotent.
     """
     parameters = {
         "namespace": namespace,
@@ -121,7 +121,7 @@ async def move_stored(tx: Tx, namespace: str, group_id: int, name: str, *, attem
 
 
 async def move_aliases(tx: Tx, url_hash: bytes, namespace: str, *, moved_to: bytes) -> None:
-    """Hand the aliases of a key over to another one; idempotent."""
+    """Move the aliases of a key to another key; idempotent."""
     await tx.execute(SQL["move_aliases"], {"url_hash": url_hash, "namespace": namespace, "moved_to": moved_to})
 
 

@@ -1,4 +1,4 @@
--- Stored pictures: what an address leads to.
+-- Stored pictures by address.
 
 -- name: find_stored
 SELECT namespace, group_id, name, url_hash, attempt, content_hash, size_bytes, total_bytes, info, pieces, is_alias
@@ -12,8 +12,8 @@ WHERE namespace = %(namespace)s AND group_id = %(group_id)s AND name = %(name)s
 FOR UPDATE
 
 -- name: put_stored
--- The same bytes of the same URL once more: what is there stays, under the highest attempt, with all its versions. An
--- address that another key had taken over is its own again.
+-- If the same bytes of the same URL are stored again, the row keeps the highest attempt. An address that had become an
+-- alias of another key belongs to its own key again.
 INSERT INTO stored_pictures (namespace, group_id, name, url_hash, attempt, content_hash, size_bytes, total_bytes, info,
                              pieces, similarity_key)
 VALUES (%(namespace)s, %(group_id)s, %(name)s, %(url_hash)s, %(attempt)s, %(content_hash)s, %(size_bytes)s,
@@ -31,14 +31,14 @@ WHERE namespace = %(namespace)s AND group_id = %(group_id)s AND name = %(name)s 
 RETURNING total_bytes
 
 -- name: lock_kept
--- What a key keeps in a namespace, under a name of its own. A few rows: it may keep other bytes for a moment.
+-- The pictures of a key in a namespace, without aliases. There may briefly be several rows with different bytes.
 SELECT true
 FROM stored_pictures
 WHERE url_hash = %(url_hash)s AND namespace = %(namespace)s AND NOT is_alias
 FOR UPDATE
 
 -- name: move_stored
--- The address stays, with the same files, as an alias of what another key keeps; no quota counts it.
+-- The address stays with the same files, as an alias of another key's picture; no quota counts it.
 UPDATE stored_pictures
 SET url_hash = %(moved_to)s, is_alias = true
 WHERE namespace = %(namespace)s AND group_id = %(group_id)s AND name = %(name)s AND attempt <= %(attempt)s

@@ -28,14 +28,14 @@ from classifeed_pictures.store.mark_table import add_marks
 metadata = MetaData()
 _NOW = text("clock_timestamp()")
 
-# A row for each URL. It does not depend on the number of shards: whoever has the partition of its hash changes it.
+# One row per URL, independent of the number of shards; the consumer of its hash's partition changes it.
 pictures = Table(
     "pictures",
     metadata,
     Column("url_hash", LargeBinary, primary_key=True),
     Column("url", Text, nullable=False),
     Column("is_put", Boolean, nullable=False, server_default=text("false")),
-    # Grows with each change: whoever read another one begins anew.
+    # Grows with each change; a writer that read an older revision starts again.
     Column("revision", BigInteger, nullable=False, server_default=text("1")),
     Column("attempt", BigInteger, nullable=False, server_default=text("0")),
     Column("attempt_at", DateTime(timezone=True)),
@@ -46,9 +46,9 @@ pictures = Table(
     Column("retry_at", DateTime(timezone=True)),
     Column("delete_mark_at", DateTime(timezone=True)),
     Column("requested_at", DateTime(timezone=True)),
-    # When its host is requested again whether it has changed; next_attempt_at is no later.
+    # Time of the next refresh; next_attempt_at is no later.
     Column("refresh_at", DateTime(timezone=True)),
-    # HoldingRecords: what each namespace keeps.
+    # HoldingRecords: the holdings of all namespaces.
     Column("holdings", LargeBinary, nullable=False),
 )
 Index(
@@ -58,7 +58,7 @@ Index(
     postgresql_where=pictures.c.next_attempt_at.is_not(None),
 )
 
-# Requests that wait for a picture: a success settles and removes them, a failure that lasts is reported once.
+# Requests that wait for a picture: a success settles and removes them, a lasting failure is reported once.
 requests_in_flight = Table(
     "requests_in_flight",
     metadata,
@@ -70,18 +70,18 @@ requests_in_flight = Table(
     Column("requested_at", DateTime(timezone=True), nullable=False),
     # Attempt whose failure was reported; 0: none was.
     Column("reported_attempt", BigInteger, nullable=False, server_default=text("0")),
-    # See classifeed_pictures.domain.lifecycle.recipients; empty in rows from before.
+    # See classifeed_pictures.domain.lifecycle.recipients; empty in older rows.
     Column("client", Text, nullable=False, server_default=text("''")),
 )
 Index("requests_in_flight_age", requests_in_flight.c.requested_at, postgresql_where=text("reported_attempt = 0"))
 Index("requests_in_flight_failed", requests_in_flight.c.requested_at, postgresql_where=text("reported_attempt > 0"))
 
-# Requests that a picture has settled: their recipients get the picture that replaces it, and its deletion.
+# Requests that a picture has settled: their recipients get its replacements and its deletion.
 settled_requests = Table(
     "settled_requests",
     metadata,
     Column("url_hash", LargeBinary, primary_key=True),
-    # 16 bytes of BLAKE2b over the rest: the key is short, whatever recipients write.
+    # 16 bytes of BLAKE2b over the rest, so that the key is short for any texts.
     Column("request_hash", LargeBinary, primary_key=True),
     Column("namespace", Text, nullable=False),
     Column("recipient", Text, nullable=False),
@@ -104,7 +104,7 @@ namespaces = Table(
     Column("changed_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 
-# What each namespace keeps, over several rows: storing a picture changes one of them.
+# Usage of each namespace, split over several rows; storing a picture changes one of them.
 namespace_usage = Table(
     "namespace_usage",
     metadata,
@@ -114,7 +114,7 @@ namespace_usage = Table(
     Column("bytes", BigInteger, nullable=False),
 )
 
-# The stored pictures: what an address leads to. Their bytes are in files by content hash, to which they refer.
+# Stored pictures by address. They refer to files by content hash.
 stored_pictures = Table(
     "stored_pictures",
     metadata,
@@ -122,7 +122,7 @@ stored_pictures = Table(
     Column("group_id", Integer, primary_key=True, autoincrement=False),
     Column("name", Text, primary_key=True),
     Column("url_hash", LargeBinary, nullable=False),
-    # Attempt that stored it last: an older order does not delete it.
+    # Attempt that stored it last; an older order does not delete it.
     Column("attempt", BigInteger, nullable=False),
     Column("content_hash", LargeBinary, nullable=False),
     Column("size_bytes", BigInteger, nullable=False),
@@ -130,12 +130,12 @@ stored_pictures = Table(
     Column("total_bytes", BigInteger, nullable=False),
     # PictureInfo.
     Column("info", LargeBinary, nullable=False),
-    # Where its smaller versions lie, see classifeed_pictures.store.stored.
+    # Places of its smaller versions, see classifeed_pictures.store.stored.
     Column("pieces", JSONB, nullable=False),
     Column("stored_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
-    # The address of an older key, which leads to what the key of url_hash keeps, as long as that keeps anything.
+    # True for the address of an older key, which leads to the picture of url_hash's key as long as there is one.
     Column("is_alias", Boolean, nullable=False, server_default=text("false")),
-    # See classifeed_pictures.domain.similarity; null in rows of the version before, until they are filled.
+    # See classifeed_pictures.domain.similarity; null in rows of the previous release until they are filled.
     Column("similarity_key", BigInteger),
 )
 Index("stored_pictures_url", stored_pictures.c.url_hash)
@@ -154,7 +154,7 @@ for _number, _shift in enumerate((48, 32, 16, 0), 1):
         postgresql_where=text("bit_count(similarity_key::bit(64)) >= 8"),
     )
 
-# What hosts allow programs to fetch (robots.txt), where that is obeyed.
+# Rules of robots.txt, if the service obeys them.
 robots_rules = Table(
     "robots_rules",
     metadata,
@@ -163,7 +163,7 @@ robots_rules = Table(
     Column("rules", Text),
     Column("is_reachable", Boolean, nullable=False, server_default=text("true")),
     Column("fresh_until", DateTime(timezone=True)),
-    # One process fetches them until then.
+    # End of the claim of the process that fetches them.
     Column("claimed_until", DateTime(timezone=True)),
 )
 Index("robots_rules_age", robots_rules.c.fresh_until)
@@ -173,7 +173,7 @@ comparisons = Table(
     metadata,
     Column("comparison_id", BigInteger, Identity(always=True), primary_key=True),
     Column("state", Text, nullable=False, server_default=text("'RUNNING'")),
-    # What offers used at this time; null until their export began.
+    # Time of the export of used URLs; null until it began.
     Column("snapshot_at", DateTime(timezone=True)),
     Column("compared", BigInteger, nullable=False, server_default=text("0")),
     Column("unused", BigInteger, nullable=False, server_default=text("0")),
@@ -181,7 +181,7 @@ comparisons = Table(
     Column("began_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 
-# What offers use, for the comparison that is under way or held.
+# URLs that offers use, for the running or held comparison.
 used_urls = Table(
     "used_urls",
     metadata,
@@ -189,7 +189,7 @@ used_urls = Table(
     Column("url_hash", LargeBinary, primary_key=True),
 )
 
-# Rules of canonical URLs, a row each time that other ones were found in force.
+# Rules of canonical URLs, one row per change.
 canonical_rules = Table(
     "canonical_rules",
     metadata,
@@ -197,18 +197,18 @@ canonical_rules = Table(
     Column("version", Text, nullable=False),
     Column("document", JSONB, nullable=False),
     Column("found_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
-    # When nothing was left under a key that they do not make; null: not yet.
+    # Time when no state was left under a key that they do not make; null: not yet.
     Column("rekeyed_at", DateTime(timezone=True)),
 )
 
-# Times from which on events may be missing, so that the pictures of all offers have to be requested again.
+# Times from which on events may be missing; the pictures of all offers must then be requested again.
 event_gaps = Table(
     "event_gaps",
     metadata,
-    # Microseconds since 1970: no number comes again, also when the database goes back.
+    # Microseconds since 1970, so that no number is reused after a restore.
     Column("gap_id", BigInteger, primary_key=True, autoincrement=False),
     Column("cause", Text, nullable=False),
-    # When offers has taken the request; null: not yet.
+    # Time when offers accepted the request; null: not yet.
     Column("closed_at", DateTime(timezone=True)),
 )
 

@@ -1,4 +1,4 @@
-"""Parts of backups and restores: where groups go on, what no event brings again, and who comes in between."""
+"""Parts of backups and restores: positions of groups, rows that no event recreates, and concurrent changes."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ async def test_what_no_event_brings_again_is_in_the_backup(
     make_topic: MakeTopic,
     tmp_path: Path,
 ) -> None:
-    """Results that are not sent, namespaces, files that were taken; of stored pictures those that a state holds."""
+    """Unsent results, namespaces, processed files; of stored pictures, those that a state holds."""
     database = await migrated_database("classifeed_pictures")
     processor = Processor(database)
     await processor.process({1: [request("settled")], 2: [request("waits")], 3: [request("damaged")]})
@@ -159,7 +159,7 @@ async def test_what_no_event_brings_again_is_in_the_backup(
     assert await processor.rows("SELECT sum(pictures)::int, sum(bytes)::int FROM namespace_usage") == [(1, 5)]
     assert await processor.rows("SELECT count(*) FROM blob_refs") == [(2,)]
     assert await processor.rows("SELECT next FROM consumer_offsets") == [(0,)]
-    # Its topic was made again, so that nobody knows what it had since.
+    # Its topic was created again, so its later events are unknown.
     causes = [
         cause for (cause,) in await processor.rows("SELECT cause FROM event_gaps WHERE cause LIKE 'the backup%%'")
     ]
@@ -168,14 +168,14 @@ async def test_what_no_event_brings_again_is_in_the_backup(
     # Its file is not in the bucket.
     [notices] = await processor.take(PictureNotices)
     assert [(notice.url, notice.look_again.refresh) for notice in notices.notices] == [("key-1", True)]
-    # Its topic has nothing since the backup: nobody knows whether a request has cleared the mark.
+    # Its topic has no events since the backup, so a request may have cleared the mark.
     assert await processor.rows("SELECT 1 FROM pictures WHERE delete_mark_at IS NOT NULL") == []
 
 
 async def test_a_put_that_a_restore_comes_between_is_refused(
     migrated_database: Callable[[str], Awaitable[Database]],
 ) -> None:
-    """Else its state would hold a picture that is not stored."""
+    """Otherwise its state would hold a picture that is not stored."""
     database = await migrated_database("classifeed_pictures")
     store = PictureStorer(database, cast(BlobStore, AsyncMock(BlobStore)), SystemClock())
 

@@ -1,4 +1,4 @@
-"""Backups of the state with real PostgreSQL, Kafka and S3: made while events flow, restored, and equal afterwards."""
+"""Backups of the state with real PostgreSQL, Kafka and S3: made while events flow, restored, and compared."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STRIKE = f"SELECT pg_terminate_backend(pid) {_WAITS}"
 
 @pytest.fixture
 def options() -> dict[str, Any]:
-    return {"backup_s": 10**9}  # no backup but those of the tests
+    return {"backup_s": 10**9}  # only the tests make backups
 
 
 async def test_a_restored_state_equals_an_undisturbed_one(service: Service, host: PictureHost) -> None:
@@ -68,7 +68,7 @@ async def test_a_restored_state_equals_an_undisturbed_one(service: Service, host
         gone = {urls[1], urls[2]}
         return (
             not gone & set(found["states"])
-            and {reference for _, _, reference in found["requests"]} == {"b1"}  # which waits for its next attempt
+            and {reference for _, _, reference in found["requests"]} == {"b1"}  # it waits for its next attempt
             and len(found["stored"]) == 14 + 3 + 1
             and await service.rows("SELECT 1 FROM outbox") == []
         )
@@ -78,7 +78,7 @@ async def test_a_restored_state_equals_an_undisturbed_one(service: Service, host
     await service.rows(MOVED, json.dumps(OTHER_RULES))
     await destroy(service)
     assert (await restore(service, name)).status == JOB_STATUS_SUCCEEDED
-    # What comes now is behind all that is applied again.
+    # Later events come after all that are applied again.
     await service.request([urls[3]], prefix="z")
 
     def without_last(found: dict[str, Any]) -> dict[str, Any]:
@@ -92,7 +92,7 @@ async def test_a_restored_state_equals_an_undisturbed_one(service: Service, host
     except TimeoutError:
         assert without_last(await snapshot(service)) == undisturbed
         raise
-    # Keys of the backup may be older than the rules, so a job goes over them again.
+    # Keys of the backup may be older than the rules, so a job checks them again.
     assert await service.rows(IS_MOVED) == []
     for sha256, _ in await service.rows("SELECT sha256, ref_count FROM blobs WHERE ref_count > 0"):
         await service.blobs.verify(sha256)
@@ -132,13 +132,13 @@ async def is_sent(service: Service) -> bool:
 
 
 async def is_at_rest(service: Service) -> bool:
-    """Return whether all was sent and all was taken: others may see what a transaction sends before it commits."""
+    """Return whether all messages are sent and processed; others may see a message before its transaction commits."""
     cluster = Cluster(service.settings.kafka_bootstrap, client_id="test")
     return await is_sent(service) and await is_read(service.database, cluster)
 
 
 async def test_a_restore_that_is_struck_is_done_again_as_a_whole(service: Service, host: PictureHost) -> None:
-    """Struck after the rows were put in place, before the positions were."""
+    """It is killed after the rows were restored and before the positions were."""
     urls = [host.put(f"/{number}.jpg", jpeg(number)) for number in range(4)]
     await service.request(urls)
     await service.results(4)
@@ -153,7 +153,7 @@ async def test_a_restore_that_is_struck_is_done_again_as_a_whole(service: Servic
         await tx.execute("LOCK TABLE namespaces IN SHARE MODE")
         response = await service.pictures.RestoreBackup(RestoreBackupRequest(name=name))
         await until(lambda: strike(service, IS_UNDER_WAY))
-        await service.jobs.PauseQueue(PauseQueueRequest(queue=RESTORE))  # so that it waits with its next attempt
+        await service.jobs.PauseQueue(PauseQueueRequest(queue=RESTORE))  # so that it waits for its next attempt
         assert await strike(service, STRIKE)
     await until(lambda: is_untouched(service, before))
     await service.jobs.ResumeQueue(ResumeQueueRequest(queue=RESTORE))

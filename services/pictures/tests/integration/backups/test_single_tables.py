@@ -1,4 +1,4 @@
-"""Each group of tables of pictures is restored alone: the service mends it, and names it until then."""
+"""Each group of tables is restored without the others: the service repairs it, and reports it until then."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ..states.offers_server import served
 TABLES: Final = frozenset(
     name.removeprefix("queue.")
     for name in metadata.tables
-    if not name.endswith("_default")  # a part of another one
+    if not name.endswith("_default")  # a partition of another table
 )
 EVENT_FILES: Final = "event files"
 GROUPS: Final = {
@@ -71,7 +71,7 @@ def test_each_table_belongs_to_a_group() -> None:
 
 
 class Offers(OfferServiceServicer):
-    """Counts how often it was called to request all its pictures again."""
+    """Counts the calls that request all pictures again."""
 
     calls = 0
 
@@ -99,7 +99,7 @@ async def test_each_group_that_goes_back_alone_is_equal_again(
     http: httpx.AsyncClient,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Between the copy of a group and its restore pictures are requested, stored and deleted."""
+    """Pictures are requested, stored and deleted between the copy of a group and its restore."""
     notice = RestoreNoticer(service.database, EVENTS, JobStore(), partial(open_gap, store=JobStore()))
     await service.pictures.PutPicture(iter([PutPictureRequest(url="by-hand", namespace="shops", data=jpeg(0))]))
     for number, (group, tables) in enumerate(GROUPS.items(), 1):
@@ -111,7 +111,7 @@ async def test_each_group_that_goes_back_alone_is_equal_again(
         noticed = re.findall(r"pictures\.table\.restored .*table=(\w+)", capsys.readouterr().out)
         assert set(noticed) == NOTICED.get(group, set()), group
 
-    # A download that is under way: its job is lost.
+    # A running download, whose job is lost.
     path, gate = "/under-way.jpg", asyncio.Event()
     host.responses[path] = behind(gate, host, jpeg(2))
     backup = TableBackup(service.database, *GROUPS["jobs"])
@@ -125,7 +125,7 @@ async def test_each_group_that_goes_back_alone_is_equal_again(
     await until(lambda: is_settled(service, {host.url(path)}))
     assert host.count(path) == 2
 
-    # Requests of another client that a restore has lost: nobody else knows of them, so they are named for a day.
+    # A restore has lost requests of another client. Only that client knows them, so the loss is reported for a day.
     await until(lambda: has_nothing(notice))
     other = host.put("/other.jpg", jpeg(1))
     await request(service, other, client="shop")
@@ -152,7 +152,7 @@ async def go_back(
     *,
     first: int,
 ) -> None:
-    """Copy a group, change what it says, put it back, and return once all is as it was before."""
+    """Copy a group, change its contents, restore the copy, and return once the state is as before."""
     deleted, kept, *lost = [host.put(f"/{number}.jpg", jpeg(number)) for number in range(first, first + 4)]
     path, gate = f"/{first + 4}.jpg", asyncio.Event()
 
@@ -179,7 +179,7 @@ async def go_back(
     expected, calls = await snapshot(service), offers.calls
 
     await backup.restore()
-    for table in tables:  # other groups have it, too
+    for table in tables:  # other groups have this table, too
         async with service.database.transaction() as tx:
             await tx.execute(f"DROP TABLE backup_{table}")
     await notice()
@@ -200,7 +200,7 @@ async def go_back(
 
 
 def behind(gate: asyncio.Event, host: PictureHost, picture: bytes) -> Respond:
-    """Return what responds with a picture once a gate is open."""
+    """Return a page that responds with a picture once a gate is open."""
 
     async def respond(writer: asyncio.StreamWriter) -> None:
         await gate.wait()
@@ -210,18 +210,18 @@ def behind(gate: asyncio.Event, host: PictureHost, picture: bytes) -> Respond:
 
 
 def list_differences(found: Any, expected: Any) -> list[Any]:
-    """Return what only one of two dictionaries or sets has."""
+    """Return the items that only one of two dictionaries or sets has."""
     pairs = [set(map(str, each.items() if isinstance(each, dict) else each)) for each in (found, expected)]
     return sorted(pairs[0] ^ pairs[1])
 
 
 async def request(service: Service, url: str, client: str = OFFERS) -> None:
-    """Request a picture, each time under the same reference."""
+    """Request a picture with the same reference each time."""
     await service.request([url], prefix=url, client=client)
 
 
 async def put_event_file(service: Service, url: str) -> None:
-    """Put a file that a job is taking, as its row says."""
+    """Put a file whose row says that a job is processing it."""
     content = f"url,kind\n{url},look_again\n".encode()
     etag = hashlib.md5(content, usedforsecurity=False).hexdigest()
     query = (
@@ -252,20 +252,20 @@ async def is_taken(service: Service) -> bool:
 
 
 async def is_settled(service: Service, urls: set[str], without: str = "") -> bool:
-    """Return whether requests of some URLs have their pictures, and those of another one are gone."""
+    """Return whether requests of some URLs have their pictures, and those of another URL are deleted."""
     settled = {url for (url,) in await service.rows("SELECT requested_url FROM settled_requests")}
     return urls <= settled and without not in settled
 
 
 async def is_quiet(service: Service) -> bool:
-    """Return whether all messages are sent, and what was deleted is deleted everywhere."""
+    """Return whether all messages are sent, and deletions are complete everywhere."""
     deleted = "SELECT 1 FROM stored_pictures WHERE url_hash NOT IN (SELECT url_hash FROM pictures)"
     return await service.rows(f"SELECT 1 FROM outbox UNION ALL {deleted}") == []
 
 
 async def is_equal(service: Service, group: str, expected: dict[str, Any]) -> bool:
     if group == "stored pictures":
-        await service.rows(OLD)  # pictures that were deleted since are deleted again after a day
+        await service.rows(OLD)  # pictures deleted since the copy are deleted again after a day
         async with service.database.transaction() as tx:
             await check_stored(tx, None, limit=1000)
     return await snapshot(service) == expected

@@ -1,4 +1,4 @@
-"""Marks of tables: what they find, what is mended at once, and how it is described."""
+"""Marks of tables: what they detect, what is repaired at once, and the messages."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ async def test_rows_that_are_changed_or_deleted_are_no_restore(processor: Proces
         await processor.rows(f"DELETE FROM {table} WHERE mark IS NOT NULL RETURNING 1")
     assert [await notice(), await notice()] == [{}, {}]
     assert await causes(processor) == []
-    assert await processor.rows("SELECT count(mark) FROM pictures") == [(2,)], "others are marked"
+    assert await processor.rows("SELECT count(mark) FROM pictures") == [(2,)], "other rows are marked"
 
 
 async def test_marks_move_without_a_look_at_all_rows(
     migrated_database: Callable[[str], Awaitable[Database]],
 ) -> None:
-    """As after the migration of large tables, of whose new column the planner knows nothing."""
+    """As after the migration of large tables, when the planner has no statistics of the new column."""
     database = await migrated_database("classifeed_pictures")
     async with database.transaction() as tx:
         for seed in SEEDS:
@@ -128,7 +128,7 @@ async def test_events_since_the_mark_are_applied_again(processor: Processor, not
     await backup.restore()
     named = await notice()
     assert named.keys() == {"table pictures"}
-    assert "partitions that have some left: 1" in named["table pictures"]
+    assert "partitions with events left: 1" in named["table pictures"]
     assert await processor.rows(POSITIONS) == [("others", 0, 9), ("pictures", 0, 5), ("pictures", 1, 2)]
     assert [await notice(), await causes(processor)] == [named, []]
     await backup.restore()
@@ -198,7 +198,7 @@ async def test_files_that_stored_pictures_need_are_noted_again(
     before = [await processor.rows(query) for query in files]
     await backup.restore()
     assert [await processor.rows(query) for query in files] != before
-    assert await notice() == {}, "mended at once"
+    assert await notice() == {}, "repaired at once"
     assert [await processor.rows(query) for query in files] == before
 
 

@@ -1,4 +1,4 @@
-"""Hostile files against the pool: each has its result, in bounded time and memory, and harms nothing else."""
+"""Hostile files in the pool: each gets its result, in bounded time and memory, and nothing else is affected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def pool() -> AsyncIterator[DecodePool]:
 
 
 def read_status(pid: int, field: str) -> int:
-    """Return a size of a process in bytes, as the kernel counts it."""
+    """Return a size of a process in bytes, by the kernel's status file."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":"))
 
@@ -51,7 +51,7 @@ async def test_a_hostile_file_is_answered_and_harms_nothing_else(pool: DecodePoo
     assert read_limit(before, "Max address space") == str(MEMORY_BYTES)
 
     try:
-        # When the test gives up, not what is promised: `pool` itself has the deadline, of CPU and by the clock.
+        # Timeout of the test only; the pool itself enforces the deadlines of CPU and clock.
         async with asyncio.timeout(60):
             decoded = await pool.decode(data, SIZES, ("jpeg", "webp"))
     except DecodeFailed as fault:

@@ -1,4 +1,4 @@
-"""The pool itself: who is harmed when a process dies, and what a process may do."""
+"""The pool: the effects of a dying process, and the limits of a process."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_a_process_that_its_pool_cannot_kill_ends_by_its_limit_of_cpu(monk
     with pytest.raises(DecodeFailed) as caught:
         await pool.decode(many_scans(8000, 6000, 80), SIZES, ("jpeg",))
     assert caught.value.code == DECODE_TIMEOUT
-    assert 0.3 <= _cpu_s() - ended_s - before_s <= 1.5  # by the ticks of the kernel, which it counts by
+    assert 0.3 <= _cpu_s() - ended_s - before_s <= 1.5  # in ticks of the kernel
     assert pid not in pool.pids
     await pool.stop()
 
@@ -69,7 +69,7 @@ async def test_a_picture_may_take_five_seconds_of_cpu_unless_somebody_says_other
 
 
 def _cpu_s(pid: int | None = None) -> float:
-    """Return the CPU time that a process has used, or all of ours that have ended."""
+    """Return the CPU time of a process, or of all our ended child processes."""
     if pid is None:
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
         return ended.ru_utime + ended.ru_stime
@@ -151,7 +151,7 @@ async def test_a_process_that_dies_again_and_again_gives_its_picture_a_reason(se
     request = asyncio.create_task(pool.decode(many_scans(8000, 6000, 80), SIZES, ("jpeg",)))
     while not request.done():
         for pid in pool.pids:
-            with suppress(ProcessLookupError):  # it has ended meanwhile
+            with suppress(ProcessLookupError):  # the process has ended meanwhile
                 os.kill(pid, sent)
         await asyncio.sleep(0.001)
     with pytest.raises(DecodeFailed) as caught:
@@ -218,7 +218,7 @@ async def test_a_process_is_replaced_after_so_many_pictures() -> None:
     for _ in range(6):
         await pool.decode(good("jpeg"), (), ())
         seen.extend(pool.pids)
-    # A process that has served its time is replaced behind the answer: it may or may not be in the list by then.
+    # A process with its maximum number of pictures is replaced after the response, so it may still be listed.
     assert len(set(seen)) >= 3
     await pool.stop()
 

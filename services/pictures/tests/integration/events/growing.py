@@ -1,4 +1,4 @@
-"""Requests that go on while the topic of events grows: resharder, processor, and whoever carries out orders."""
+"""Requests that continue while the topic of events grows, with a resharder, a processor and a fake downloader."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _TAKE: Final = "DELETE FROM outbox RETURNING id, headers->>'type', value"
 
 @dataclass
 class Instance:
-    """Topics and tables of pictures, with what is requested and what came of it.
+    """Topics and tables of pictures, with the requests and their results.
 
     Attributes:
-        urls: How many there are.
-        sent: How many requests of all were sent; the n-th is for URL n modulo `urls`.
-        results: Which picture each reference got.
-        may_end: Until it is set, requests go on.
+        urls: number of URLs.
+        sent: number of requests that were sent; the n-th is for URL n modulo `urls`.
+        results: name of the picture of each reference.
+        may_end: once it is set, requests end.
     """
 
     bootstrap: str
@@ -77,7 +77,7 @@ class Instance:
             await tx.execute(_HANDLED)
 
     async def request(self, count: int) -> None:
-        """Send the next requests; those of a URL are in one partition, and their references ascend."""
+        """Send the next requests; those of a URL are in one partition, with ascending references."""
         of_seller: defaultdict[str, list[PictureRequest]] = defaultdict(list)
         for number in range(self.sent, self.sent + count):
             url, turn = number % self.urls, number // self.urls
@@ -94,7 +94,7 @@ class Instance:
 
     @asynccontextmanager
     async def resharding(self, partitions: int) -> AsyncIterator[None]:
-        """Run a resharder of the version that declares so many partitions for events."""
+        """Run a resharder of the release that declares this number of partitions for events."""
         producer = KafkaProducer(self.bootstrap, client_id="resharder")
         await producer.start()
         handler = Resharder(
@@ -109,7 +109,7 @@ class Instance:
         await producer.close()
 
     def processor(self) -> OrderedConsumer[Tx]:
-        """Return a processor that writes down the requests it has handled, in the order of its commits."""
+        """Return a processor that records the handled requests in the order of its commits."""
         handler = EventHandler(Outbox(), LifecycleRules())
 
         async def handle(tx: Tx, records: Sequence[Record]) -> None:
@@ -133,7 +133,7 @@ class Instance:
         )
 
     async def carry_out(self) -> None:
-        """Carry out orders and take results, again and again."""
+        """Carry out orders and collect results, until it is canceled."""
         while True:
             async with self.database.transaction() as tx:
                 messages = await (await tx.execute(_TAKE)).fetchall()
@@ -158,7 +158,7 @@ class Instance:
         return load
 
     async def is_read(self, group: str, *topics: str) -> bool:
-        """Return whether a group stands at the end of topics."""
+        """Return whether a group is at the end of the topics."""
         async with self.database.connection() as connection:
             cursor = await connection.execute(
                 'SELECT topic, partition, next FROM consumer_offsets WHERE "group" = %s', [group]
@@ -168,7 +168,7 @@ class Instance:
         return await self.cluster.ends([(topic, at) for topic in topics for at in range(counts[topic])]) == stored
 
     async def states(self) -> dict[str, dict[str, str]]:
-        """Return the picture that each URL has in each namespace."""
+        """Return the picture of each URL in each namespace."""
         async with self.database.connection() as connection:
             rows = await (await connection.execute("SELECT url, holdings FROM pictures")).fetchall()
         return {
@@ -177,7 +177,7 @@ class Instance:
         }
 
     async def handled(self) -> dict[str, list[int]]:
-        """Return the numbers of the requests of each URL in the order in which they took effect."""
+        """Return the numbers of the requests of each URL in the order in which they were handled."""
         found: defaultdict[str, list[int]] = defaultdict(list)
         async with self.database.connection() as connection:
             for url, number in await (

@@ -1,4 +1,4 @@
-"""The topic of events is given further partitions while requests come: no event is lost, nor out of its URL's order.
+"""The topic of events gets more partitions while requests arrive: no event is lost, and the order per URL is kept.
 
 From 4 to 6 partitions by default, from 64 to 96 with CLASSIFEED_CAMPAIGN=long.
 """
@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(1800 if I
 
 @pytest.fixture
 async def make(migrated_database: MigratedDatabase, kafka: EmbeddedKafka, make_topic: MakeTopic) -> AsyncIterator[Make]:
-    """Yield what makes an instance, by the names of its topics and the partitions for events."""
+    """Yield a factory of instances, by the names of their topics and the partitions for events."""
     producers = []
 
     async def make(name: str, partitions: int) -> Instance:
@@ -61,7 +61,7 @@ async def make(migrated_database: MigratedDatabase, kafka: EmbeddedKafka, make_t
 
 @asynccontextmanager
 async def load(instance: Instance) -> AsyncIterator[asyncio.Task[None]]:
-    """Request and carry out orders all the time; yields what ends with the last request."""
+    """Request pictures and carry out orders continuously; yield a function that ends it after the last request."""
 
     async def request() -> None:
         while instance.sent < _REQUESTS:
@@ -127,7 +127,7 @@ async def test_more_partitions_for_events_under_load(make: Make) -> None:
 
 
 async def check_places(grown: Instance, before: dict[int, int]) -> None:
-    """Check that each event lies where its key belonged when it was sent, and that some keys have moved."""
+    """Check that each event is in the partition of its key when it was sent, and that some keys have moved."""
     moved = set()
     for message in await asyncio.to_thread(read_all, grown.bootstrap, grown.events):
         key, partition = message.key(), message.partition()

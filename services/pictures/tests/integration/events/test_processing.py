@@ -1,4 +1,4 @@
-"""The processor against real tables: what is written, what is sent, and who may write."""
+"""The processor with real tables: its rows and messages, and concurrent writers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def processor(migrated_database: Callable[..., Any]) -> Processor:
 
 
 async def _writes(database: Database) -> tuple[int, int, int]:
-    """Return rows of states inserted, changed and deleted so far, from the statistics of the table."""
+    """Return the rows of states inserted, changed and deleted so far, by the statistics of the table."""
     async with database.connection() as connection:
         await connection.execute("SELECT pg_stat_force_next_flush()")
         await connection.commit()

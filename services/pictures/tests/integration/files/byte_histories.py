@@ -1,4 +1,4 @@
-"""Downloads, copies, deletions and sweeps of a few pictures, interleaved step by step, each killed now and then.
+"""Downloads, copies, deletions and sweeps of a few pictures, interleaved step by step and sometimes killed.
 
 States are those of `domain/lifecycle/lifecycle.py`, rows are in PostgreSQL, and files in memory.
 """
@@ -47,7 +47,7 @@ SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wai
 
 @dataclass
 class World:
-    """Pictures with their states and orders, and what is under way."""
+    """Pictures with their states, open orders and running steps."""
 
     database: Database
     seed: int
@@ -66,7 +66,7 @@ class World:
         self.store = PictureStorer(self.stepped, cast(BlobStore, self.blobs), SystemClock())
 
     async def live(self) -> None:
-        """Live through a history, and let everything come to its end; what is promised holds at each step."""
+        """Run a history to its end; the promises are checked at each step."""
         for _ in range(_STEPS):
             self._do_something(is_deadly=True)
             await self._settle()
@@ -75,8 +75,8 @@ class World:
             self._do_something(is_deadly=False)
             await self._settle()
             await self.check_readable()
-        # Of two downloads of the same bytes, the slower one may put its files after those of the other were deleted
-        # again. No row knows them then, and an audit finds them.
+        # If the same bytes are downloaded twice, the slower download may store its files after those of the other were
+        # deleted. No row has these files; an audit finds them.
         await BlobRefs().audit(self.database, cast(BlobStore, self.blobs))
         while await BlobRefs().sweep(self.database, cast(BlobStore, self.blobs), grace_s=0):
             pass
@@ -103,7 +103,7 @@ class World:
                 namespace = self.random.choice((OFFERS, SHOPS)).name
                 self.happen(self._number(), Request(namespace, "seller", "1", "u", self.now))
             case 4:
-                # What is requested once more is deleted, and so on: the same files go and come.
+                # Pictures are requested and deleted repeatedly, so that the same files are deleted and stored again.
                 self.happen(self._number(), Deletion(self.random.choice(("", "offers", "shops")), self.now))
 
     async def _sweep(self) -> None:
@@ -115,7 +115,7 @@ class World:
         return self.random.randrange(PICTURES)
 
     def happen(self, number: int, event: Event) -> None:
-        """Let an event change a state, and take its orders."""
+        """Apply an event to a state, and take its orders."""
         self.now += timedelta(milliseconds=1)
         life = Lifecycle(f"u{number}", hash_of(number), self.states.get(number), self.now, _RULES)
         life.apply(event)
@@ -125,7 +125,7 @@ class World:
 
     def _take(self, number: int, order: Order) -> None:
         if isinstance(order, Download):
-            # Both pictures are at times the same bytes: their files are one.
+            # Both pictures sometimes have the same bytes and share their files.
             self.downloads.append((number, order, b"%d" % self.random.randrange(2)))
         else:
             self.copies[number].append(order)
@@ -173,7 +173,7 @@ class World:
         self.runs.append(begin(work, ended, again))
 
     async def _settle(self) -> None:
-        """Return once each run stands at a step, has ended, or waits for the lock of another."""
+        """Wait until each run pauses at a step, has ended, or waits for another run's lock."""
         async with asyncio.timeout(60):
             while True:
                 for _ in range(5):
@@ -204,7 +204,7 @@ class World:
         return int(count)
 
     def held(self) -> dict[tuple[str, int, str], PictureInfo]:
-        """Return what the states hold."""
+        """Return the pictures that states hold."""
         return {
             (holding.info.namespace, holding.info.group_id, holding.info.name): holding.info
             for state in self.states.values()
@@ -214,7 +214,7 @@ class World:
         }
 
     async def check_readable(self) -> None:
-        """Check that everything that a state holds can be read."""
+        """Check that each held picture can be read."""
         if not (held := self.held()):
             return
         async with self.database.transaction() as tx:
@@ -224,7 +224,7 @@ class World:
                 assert stored.blobs <= self.blobs.files.keys(), f"{address} cannot be read"
 
     async def check_end(self) -> None:
-        """Check that nothing is stored or kept that no state holds."""
+        """Check that only held pictures are stored, with their files."""
         async with self.database.connection() as connection:
             rows = await (await connection.execute("SELECT namespace, group_id, name FROM stored_pictures")).fetchall()
         assert {tuple(row) for row in rows} == self.held().keys()
@@ -235,7 +235,7 @@ class World:
 
 
 async def prepare_tables(database: Database) -> None:
-    """Empty the tables, and make both namespaces anew."""
+    """Empty the tables, and create both namespaces."""
     async with database.transaction() as tx:
         await tx.execute("TRUNCATE stored_pictures, blobs, blob_refs")
         for namespace in (OFFERS, SHOPS):

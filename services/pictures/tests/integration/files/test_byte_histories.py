@@ -1,4 +1,4 @@
-"""Random histories of a few pictures' bytes with kills at any step: what is held can be read, and nothing is left over.
+"""Random histories of a few pictures with kills at any step: held pictures can be read, and nothing is left over.
 
 15 by default, 2,000 with CLASSIFEED_CAMPAIGN=long.
 """

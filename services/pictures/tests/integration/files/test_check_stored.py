@@ -31,7 +31,7 @@ async def processor(migrated_database: Callable[..., Any]) -> Processor:
 
 
 async def _store(database: Database, number: int, content: bytes, attempt: int, *, hours: float = 25) -> None:
-    """Store a picture with its references, as a download does, so many hours ago."""
+    """Store a picture with its references, like a download, a number of hours ago."""
     known = info(number, content=content)
     known.size_bytes = 10
     blob = content.hex() * 64

@@ -1,4 +1,4 @@
-"""Stored pictures: put, copied, deleted, each twice without effect; quotas; sizes that are made later."""
+"""Stored pictures: put, copied and deleted, each idempotent; quotas; sizes that are made later."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WIDER = Namespace("wider", (CARD, SizeRule("wide", 800, 100, crop=True)), ("jpeg
 
 
 class Maker:
-    """Makes versions out of the words in a picture: the bytes of each name its size and its format."""
+    """Makes fake versions of a picture: the bytes of each contain its size and format."""
 
     def __init__(self) -> None:
         self.made: list[tuple[str, str]] = []
@@ -128,7 +128,7 @@ async def test_what_is_put_can_be_read_in_every_version(store: Store) -> None:
     assert read["orig", "jpeg"] == b"original"
     assert read["large", "webp"] == b"large.webp" * 100
     assert len(read) == 5
-    # All small versions lie in one file beside the original's.
+    # All small versions are in one file, the original is in another one.
     assert sorted((await store.referred()).values()) == [1, 1]
 
 
@@ -201,7 +201,7 @@ async def test_a_deletion_gives_bytes_back_once(store: Store) -> None:
     assert await store.delete(info, attempt=1)
     assert not await store.delete(info, attempt=1)
     assert await store.used_bytes("offers") == other.size_bytes + 4 * 100 * len(b"card.jpeg") + 2 * 100
-    # The small versions of both are the same bytes: their file stays for the other one.
+    # Both have the same small versions, so their file stays for the other picture.
     assert sorted((await store.referred()).values()) == [1, 1]
     assert len(await store.read(other)) == 5
 
@@ -227,7 +227,7 @@ async def test_more_than_the_quota_is_refused_with_words(store: Store) -> None:
     failure = await store.copy(_copy_to(info, "same"))
     assert isinstance(failure, LoadFailure)
     assert failure.code == QUOTA_EXCEEDED
-    # What is stored already takes no more.
+    # A picture that is stored already needs no further space.
     await storer(
         Source(hash_of(1)), limited, await store.maker.decode(b"original", _specs(OFFERS), OFFERS.formats), attempt=9
     )

@@ -1,4 +1,4 @@
-"""A host that responds with an empty file has failed, and is requested again soon."""
+"""An empty response of a host is a failure that is retried soon."""
 
 from __future__ import annotations
 

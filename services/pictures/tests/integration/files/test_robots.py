@@ -1,4 +1,4 @@
-"""The robots.txt of hosts is obeyed where the setting says so."""
+"""The robots.txt of hosts is obeyed if the setting is on."""
 
 from __future__ import annotations
 

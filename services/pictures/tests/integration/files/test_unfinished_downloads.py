@@ -1,4 +1,4 @@
-"""Files of downloads that are under way lie in run folders, which the next start removes where a process was killed."""
+"""Files of running downloads are in run folders; the next start removes those of a killed process."""
 
 from __future__ import annotations
 

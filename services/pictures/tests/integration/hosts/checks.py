@@ -1,4 +1,4 @@
-"""Which requests hosts may get, compared with those that they have seen, and with the table of hosts at each time."""
+"""The requests that hosts may get, compared with those that they got and with the table of hosts over time."""
 
 from __future__ import annotations
 
@@ -29,23 +29,21 @@ _NOTE_PAUSES = (
     "CREATE TRIGGER note_pause AFTER INSERT OR UPDATE ON fetch_hosts FOR EACH ROW EXECUTE FUNCTION note_pause()",
 )
 _READ_PAUSES = "SELECT host, extract(epoch FROM known_at)::float8, extract(epoch FROM until)::float8 FROM pauses"
-# For clocks that are read one after the other.
+# Tolerance for clocks that are read one after the other.
 _CLOCKS_S = 0.005
-# From the look at the clock that says whether a permit may still be used until its host has the request: a process may
-# lose its core in between. The looks of any second are no more than the rate, to the millisecond
-# (`HostPolicy.window_s`). Hosts see requests later, each by another time: of those at 0.0, 0.5 and 1.0 s three in one
-# second as soon as the first was longer on its way than the third. In a window that is shorter by as much they see no
-# more than the rate.
+# Time between the check of a permit and the arrival of the request at its host; a process may lose its core in between.
+# The checks of any second never exceed the rate (`HostPolicy.window_s`), but requests arrive with different delays. So
+# a host may see more requests in a second, but not in a window that is shorter by the largest delay.
 _ON_THE_WAY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A host requested a pause.
+    """A pause that a host requested.
 
     Attributes:
-        known_s: From when on all processes knew; who had drawn a permit before may send within the time that it lasts.
-        until_s: Its end.
+        known_s: time from which all processes knew it; earlier permits may be used as long as they are valid.
+        until_s: end of the pause.
     """
 
     known_s: float
@@ -53,7 +51,7 @@ class Pause:
 
 
 async def note_pauses(database: Database) -> None:
-    """Have the database write down each pause, with the time at which nobody could draw a permit any more."""
+    """Have the database record each pause, with the time from which no permit could be drawn."""
     async with database.transaction() as tx:
         for statement in _NOTE_PAUSES:
             await tx.execute(statement)
@@ -69,7 +67,7 @@ async def read_pauses(database: Database) -> Mapping[str, Sequence[Pause]]:
 
 
 def most_under_way(seen: Iterable[Seen]) -> Mapping[str, int]:
-    """Return how many requests were under way at a time, at most, by host."""
+    """Return the maximum number of concurrent requests, by host."""
     found: defaultdict[str, int] = defaultdict(int)
     for each in seen:
         found[each.host] = max(found[each.host], each.under_way)
@@ -77,7 +75,7 @@ def most_under_way(seen: Iterable[Seen]) -> Mapping[str, int]:
 
 
 def busiest_seconds(seen: Iterable[Seen]) -> Mapping[str, int]:
-    """Return how many requests came in the busiest second of each host, less a tenth, wherever that begins."""
+    """Return the number of requests in the busiest second of each host, shortened by a tenth."""
     times, second_s = times_of(seen), 1 - _ON_THE_WAY_S
     return {
         host: max(bisect_left(at_s, each + second_s) - n for n, each in enumerate(at_s)) for host, at_s in times.items()
@@ -85,7 +83,7 @@ def busiest_seconds(seen: Iterable[Seen]) -> Mapping[str, int]:
 
 
 def requests_in_pauses(seen: Iterable[Seen], pauses: Mapping[str, Sequence[Pause]]) -> list[str]:
-    """Return requests that came while their host was to be left alone, in words."""
+    """Describe the requests that arrived during a pause of their host."""
     lasts_s = HostPolicy().send_within_s + _CLOCKS_S
     times = times_of(seen)
     return [
@@ -98,7 +96,7 @@ def requests_in_pauses(seen: Iterable[Seen], pauses: Mapping[str, Sequence[Pause
 
 
 def unheard(seen: Iterable[Seen], pauses: Mapping[str, Sequence[Pause]]) -> list[str]:
-    """Return responses that requested a pause and got none, in words."""
+    """Describe the responses that requested a pause without effect."""
     return [
         f"{each.host}: asked to be left alone for {each.until_s - each.at_s:.3f} s"
         for each in seen

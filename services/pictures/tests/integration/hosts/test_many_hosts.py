@@ -1,8 +1,7 @@
-"""Many hosts, a tenth of them hostile, and two processes that download: each host gets the requests that it may, and
-the healthy ones get on.
+"""Many hosts, a tenth of them hostile, and two downloaders: limits are kept, and healthy hosts are not delayed.
 
-40 hosts and some seconds; 1,000 hosts in rounds with and without the hostile ones, with CLASSIFEED_CAMPAIGN=long: then
-the speed of the healthy ones is printed.
+By default 40 hosts for some seconds. With CLASSIFEED_CAMPAIGN=long, 1,000 hosts in rounds with and without the hostile
+ones; then the speed of the healthy ones is printed.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ async def campaign(
         "DOWNLOADS_PER_HOST": str(_AT_A_TIME),
         "DOWNLOAD_TOTAL_S": "20" if IS_LONG else "10",
         "DOWNLOAD_MAX_BYTES": str(1 << 20),
-        "LOOK_AGAIN_S": "86400",  # what has failed is tried again in none of the rounds
+        "LOOK_AGAIN_S": "86400",  # no round retries failed pictures
         "POLL_RECORDS": "500",
         "LEASE_TTL_S": "10",
         "KAFKA_SESSION_S": "10",
@@ -65,10 +64,10 @@ async def web() -> AsyncIterator[Web]:
 
 
 async def run_round(campaign: Campaign, web: Web, name: str, hosts: list[int]) -> float:
-    """Request pictures of all these hosts, wait until nothing is under way, and return those of healthy ones a second.
+    """Request pictures of these hosts, wait until all are finished, and return the healthy ones per second.
 
     Raises:
-        AssertionError: a healthy host's picture did not come.
+        AssertionError: a picture of a healthy host is missing.
     """
     wanted = {
         f"{name}-{number}-{at}": (web.url(number, f"/{name}/{at}.jpg"), "offers")
@@ -92,12 +91,12 @@ async def run_round(campaign: Campaign, web: Web, name: str, hosts: list[int]) -
 async def test_each_host_is_asked_as_it_may_be_and_hostile_ones_harm_no_other(campaign: Campaign, web: Web) -> None:
     everybody = list(range(_HOSTS))
     healthy = [number for number in everybody if web.kinds[number] == HEALTHY]
-    await run_round(campaign, web, "first", healthy[:20])  # all is started, and open
+    await run_round(campaign, web, "first", healthy[:20])  # all parts are started and opened
     speeds: dict[str, list[float]] = {"alone": [], "beside": []}
     for at in range(_ROUNDS):
         for name, hosts in (("alone", healthy), ("beside", everybody)) if IS_LONG else (("beside", everybody),):
             speeds[name].append(await run_round(campaign, web, f"{name}{at}", hosts))
-            await campaign.rows("DELETE FROM fetch_hosts RETURNING 1")  # each round meets hosts that nobody knows
+            await campaign.rows("DELETE FROM fetch_hosts RETURNING 1")  # each round has new hosts
     seen, pauses = await web.read(), await read_pauses(campaign.database)
     assert len({each.host for each in seen}) == _HOSTS
     assert max(most_under_way(seen).values()) == _AT_A_TIME

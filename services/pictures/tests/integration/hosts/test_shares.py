@@ -1,4 +1,4 @@
-"""Recipients share the downloads at a time, however many hosts their pictures are on; a slow host holds few of them."""
+"""Recipients share the concurrent downloads for any number of hosts; a slow host holds few of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 @pytest.fixture
 def begin(migrated_database: MigratedDatabase, kafka: EmbeddedKafka, s3: EmbeddedS3) -> Begin:
-    """Return a campaign with these settings, in which nothing downloads yet."""
+    """Return a campaign with these settings, in which no process downloads yet."""
 
     @asynccontextmanager
     async def begin(**changes: str) -> AsyncIterator[Campaign]:
@@ -38,7 +38,7 @@ def begin(migrated_database: MigratedDatabase, kafka: EmbeddedKafka, s3: Embedde
 
 
 def waiting(campaign: Campaign, recipient: str) -> Callable[[], Awaitable[int]]:
-    """Return what counts the requests of a recipient that have no picture yet."""
+    """Return a function that counts the requests of a recipient without a picture."""
 
     async def count() -> int:
         query = f"SELECT count(*) FROM requests_in_flight WHERE recipient = '{recipient}'"
@@ -49,7 +49,7 @@ def waiting(campaign: Campaign, recipient: str) -> Callable[[], Awaitable[int]]:
 
 
 async def are_ordered(campaign: Campaign, requests: int) -> bool:
-    """Return whether this many requests have been read, and their downloads ordered."""
+    """Return whether this number of requests has been read and ordered."""
     in_flight = await campaign.rows("SELECT count(*) FROM requests_in_flight")
     return in_flight == [(requests,)] and await campaign.rows("SELECT FROM outbox") == []
 
@@ -70,7 +70,7 @@ async def test_a_recipient_with_many_hosts_has_one_share(begin: Begin) -> None:
             return await small() == 0
 
         await until(is_small_done)
-        # One of 61 hosts would come to its last picture when all others do.
+        # If hosts shared the downloads, one of 61 hosts would get its last picture when all others do.
         assert await large() > len(many) / 2
 
 

@@ -1,7 +1,8 @@
-"""Many hosts of pictures in a process of their own, each at an address of the loopback; some of them are hostile.
+"""Many hosts of pictures in a separate process, each with a loopback address; some of them are hostile.
 
-It notes each request with the time at which the kernel got it, whatever else the machine does. This file is also the
-process: `python <this file> <json>`, which replies to each line on its input with what came since the last one.
+Each request is recorded with the time at which the kernel received it, independent of the load of the machine. This
+file is also the process: `python <this file> <json>`. It replies to each input line with the requests since the last
+one.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ class Seen:
     """A request as its host saw it.
 
     Attributes:
-        host: Address.
-        at_s: When it came.
-        under_way: How many of the host were under way then, this one included.
-        until_s: Until when the response requested a pause; 0: it did not.
+        host: address of the host.
+        at_s: time of its arrival.
+        under_way: number of concurrent requests of the host, including this one.
+        until_s: end of the pause that the response requested; 0: none.
     """
 
     host: str
@@ -59,9 +60,9 @@ class Web:
     """The running process.
 
     Attributes:
-        port: of all hosts.
-        kinds: of the hosts, by their numbers.
-        seen: requests as far as `read` has fetched them.
+        port: port of all hosts.
+        kinds: kinds of the hosts, by number.
+        seen: requests that `read` has fetched.
     """
 
     process: asyncio.subprocess.Process
@@ -77,7 +78,7 @@ class Web:
         return [address_of(number) for number, kind in enumerate(self.kinds) if kind in kinds]
 
     async def read(self) -> list[Seen]:
-        """Return all requests so far, in the order in which they came."""
+        """Return all requests so far, in order of arrival."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(b"\n")
@@ -104,10 +105,10 @@ class Request:
     """A request that is being handled.
 
     Attributes:
-        connection: Where it came.
-        path: What is requested.
-        is_over: Set before the last byte of its response: the next request may come before anything else is noted.
-        until_s: Until when the response asks to be left alone.
+        connection: connection of the request.
+        path: requested path.
+        is_over: whether the response is complete; set before its last byte, since the next request may follow at once.
+        until_s: end of the pause that the response requests.
     """
 
     connection: socket.socket
@@ -116,7 +117,7 @@ class Request:
     until_s: float = 0.0
 
     def is_under_way(self) -> bool:
-        """Return whether its response is not over, and the other side has not hung up."""
+        """Return whether its response is incomplete and the client is still connected."""
         if self.is_over or self.connection.fileno() < 0:
             return False
         return self.connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _ESTABLISHED
@@ -125,7 +126,7 @@ class Request:
         await asyncio.get_running_loop().sock_sendall(self.connection, data)
 
     async def respond(self, status: str, body: bytes = b"", headers: str = "") -> None:
-        """Send a whole response."""
+        """Send a complete response."""
         self.is_over = True
         await self.send(f"HTTP/1.1 {status}\r\n{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
@@ -218,7 +219,7 @@ class _Hosts:
         return port
 
     def take(self) -> list[Seen]:
-        """Return what was noted; that of requests whose response is not known yet comes next time."""
+        """Return recorded requests; those without a response yet are returned the next time."""
         whole = [each for each in self._noted if each[3].is_over or not each[3].is_under_way()]
         self._noted = [each for each in self._noted if each not in whole]
         return [Seen(host, at_s, under_way, request.until_s) for host, at_s, under_way, request in whole]
@@ -247,7 +248,7 @@ class _Hosts:
 
 
 async def _receive_head(connection: socket.socket) -> tuple[float, str] | None:
-    """Return when the kernel got a request, and its path; None: there is no further one."""
+    """Return the kernel's time of a request, and its path; None if there is no further one."""
     head, at_s = b"", 0.0
     while not head.endswith(b"\r\n\r\n"):
         await _readable(connection)

@@ -1,4 +1,4 @@
-"""No request holds the event loop: the largest that each route and RPC accepts, and the largest that it refuses."""
+"""No request blocks the event loop: neither the largest accepted nor the largest refused one of each route and RPC."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ..conftest import Service
 
 SERVICE = picture_service_pb2.DESCRIPTOR.services_by_name["PictureService"]
 URLS = 1000
-# Each is the slowest of its kind: escapes, characters to encode, parameters, labels of a host.
+# The slowest text of each kind: escapes, characters to encode, parameters, labels of a host.
 KINDS: dict[str, Callable[[int], str]] = {
     "escapes": lambda chars: f"http://a.example/{'%zz' * chars}"[:chars],
     "percent signs": lambda chars: f"http://a.example/{'%' * chars}"[:chars],
@@ -43,7 +43,7 @@ KINDS: dict[str, Callable[[int], str]] = {
 
 
 def largest(method: MethodDescriptor, url: Callable[[int], str], chars: int) -> Message:
-    """Return the request with as many items, and texts as long, as the proto allows; texts of URLs up to `chars`."""
+    """Return the request with as many items and as long texts as the proto allows; URLs have up to `chars`."""
     request = GetMessageClass(method.input_type)()
     for field in method.input_type.fields:
         rules: Any = field.GetOptions().Extensions[validate_pb2.field]  # type: ignore[index]
@@ -69,7 +69,7 @@ def pieces_of(picture: bytes) -> Iterator[bytes]:
 
 
 def noise() -> bytes:
-    """Return a picture of nearly the size that is taken."""
+    """Return a picture of nearly the maximum size."""
     buffer = io.BytesIO()
     Image.frombytes("RGB", (2600, 2600), os.urandom(2600 * 2600 * 3)).save(buffer, "PNG", compress_level=0)
     return buffer.getvalue()

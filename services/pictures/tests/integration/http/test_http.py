@@ -1,4 +1,4 @@
-"""The HTTP API as clients use it: states, pictures that are put, and the pictures themselves."""
+"""The HTTP API for clients: states, uploads, and the pictures themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Who may call over HTTP: with CLASSIFEED_HTTP_AUTH=on whoever has a token, without it whoever is on this machine."""
+"""Permissions over HTTP: with CLASSIFEED_HTTP_AUTH=on a token is required, without it any caller on this machine may
+call.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def options(keys: KeyStore, http_auth: str) -> dict[str, Any]:
 
 
 async def _call(http: httpx.AsyncClient, token: str = "") -> dict[str, httpx.Response]:
-    """Call all that is not open to anybody, and return the responses; the pictures are put first."""
+    """Call all routes that need permission, and return the responses; uploads come first."""
     headers = {"Content-Type": "image/jpeg"} | ({"Authorization": f"Bearer {token}"} if token else {})
     form_headers = {name: value for name, value in headers.items() if name != "Content-Type"}
     return {
@@ -51,7 +53,7 @@ async def test_callers_need_tokens_where_the_setting_says_so_and_pictures_are_op
             for response in (await _call(http, wrong)).values():
                 assert response.status_code == 401, response.text
                 assert response.json()["detail"].count(" ") > 3
-        # Offers may look, and put nothing.
+        # Offers may read but not upload.
         of_offers = await _call(http, keys.issue("offers", "pictures"))
         assert {name: response.status_code for name, response in of_offers.items()} == {
             "put": 403, "shop": 403, "form": 403, "state": 404, "states": 200,

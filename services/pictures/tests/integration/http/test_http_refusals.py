@@ -1,6 +1,4 @@
-"""What is refused over HTTP: by which status and words, by no response that a cache keeps, and by a service that goes
-on.
-"""
+"""Refusals over HTTP: status and message, no caching, and the service continues."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from ..conftest import Service
 from ..picture_host import PictureHost, jpeg
 
 CARD = SizeRule(name="card", width=320, height=320)
-# By name in `decoding_files.hostile`: the status, the reason, and what the words say.
+# By name in `decoding_files.hostile`: status, reason, and words of the message.
 REFUSED = {
     "png of 100,000 x 100,000": (400, "PICTURE_TOO_MANY_PIXELS", "100000 × 100000"),
     "jpeg of 65,500 x 65,500": (400, "PICTURE_TOO_MANY_PIXELS", "65500 × 65500"),
@@ -91,7 +89,7 @@ async def test_a_compressed_body_is_refused_whatever_its_header_says(http: httpx
 class TestWithLittleCpu:
     @pytest.fixture(autouse=True)
     def little_cpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Have each picture take half a second of CPU, at most; for the service that is started after it."""
+        """Limit each picture to half a second of CPU, in the service that is started after it."""
         monkeypatch.setattr(base, "DecodePool", partial(DecodePool, deadline_s=0.5))
 
     async def test_a_picture_that_burns_cpu_is_refused_with_words(
@@ -138,7 +136,7 @@ async def test_more_than_the_quota_is_refused_with_what_to_do(http: httpx.AsyncC
     assert f"offers has {used} of {used + 10} bytes in use" in refused.json()["detail"]
     assert refused.json()["detail"].endswith("Delete pictures, or raise its quota.")
     assert (await http.get("/state", params={"url": "https://shop.example/2.jpg"})).status_code == 404
-    assert (await _put(http, jpeg(1))).status_code == 200  # it takes no more than it has
+    assert (await _put(http, jpeg(1))).status_code == 200  # a stored picture needs no further space
     await _namespace(service, "jpeg", quota_bytes=used * 10)
     assert (await _put(http, jpeg(2), url="https://shop.example/2.jpg")).status_code == 200
 
@@ -172,7 +170,7 @@ async def test_no_error_is_kept_by_a_cache(http: httpx.AsyncClient, service: Ser
 async def test_a_form_without_an_end_is_refused_at_the_limit_and_nothing_is_written(
     http: httpx.AsyncClient, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tempfile.TemporaryFile", None)  # what a large form would be written to
+    monkeypatch.setattr("tempfile.TemporaryFile", None)  # the file that a large form would be written to
     host, _, port = service.http_address.rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(
@@ -189,7 +187,7 @@ async def test_a_form_without_an_end_is_refused_at_the_limit_and_nothing_is_writ
         assert sent < 100 << 20
     assert b" 413 " in await response
     writer.close()
-    # A whole body of more than the limit, and a client that never stops to send first.
+    # A body above the limit, and a client that sends endlessly before it reads.
     large = await http.post("/state", content=b" " * (6 << 20), headers={"Content-Type": "application/json"})
     assert (large.status_code, large.json()["reason"]) == (413, "BODY_TOO_LARGE")
 

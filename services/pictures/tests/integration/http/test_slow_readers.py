@@ -1,4 +1,4 @@
-"""Clients that request large pictures and read nothing: memory stays as it is, and others get their pictures."""
+"""Clients that request large pictures and read nothing: memory does not grow, and other clients are served."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIDE = 2400
 
 
 def large_png() -> bytes:
-    """Return a picture of 17 MB that does not compress."""
+    """Return an incompressible picture of 17 MB."""
     buffer = io.BytesIO()
     Image.frombytes("RGB", (SIDE, SIDE), os.urandom(SIDE * SIDE * 3)).save(buffer, "PNG", compress_level=0)
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Orders whose jobs are given up, by faults that nobody foresaw or by dying workers: whoever requested hears of it."""
+"""Orders whose jobs fail permanently, by unexpected exceptions or dying workers: their requests get a result."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from ..picture_host import PictureHost, jpeg
 _ENDED = (
     "SELECT job_id::text, reason, unknown_faults, worker_deaths FROM dl_jobs_done WHERE queue = 'pictures.download'"
 )
-# As a mistake in a migration would leave it: whoever stores a picture there fails, again and again.
+# As after a faulty migration: every attempt to store a picture there fails.
 _BREAK = "ALTER TABLE stored_pictures ADD CHECK (namespace <> 'offers')"
 
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have jobs of the service that is started after it run again at once."""
+    """Shorten the retry pauses of jobs in the service that is started after it."""
     monkeypatch.setattr(download, "Exponential", lambda **_: Exponential(first_s=0.01, cap_s=0.05))
 
 
 async def _check(service: Service, result: PictureResult, reason: str) -> tuple[int, int]:
-    """Check that a result and the state name the job that was given up; return its faults and deaths."""
+    """Check that a result and the state name the failed job; return its faults and deaths."""
     [(job_id, found, faults, deaths)] = await service.rows(f"{_ENDED} AND reason IS NOT NULL")
     assert found == reason
     assert (result.failure.code, job_id in result.failure.message) == (INTERNAL_ERROR, True)
     state = await service.pictures.GetState(GetStateRequest(url=result.url))
     assert state.last_failure == result.failure
-    assert state.next_attempt_time.seconds - state.attempt_time.seconds > 80_000  # not soon: it would fail again
+    assert state.next_attempt_time.seconds - state.attempt_time.seconds > 80_000  # not soon, as it would fail again
     return faults, deaths
 
 
@@ -69,7 +69,7 @@ async def test_a_download_at_which_three_workers_die_is_reported(service: Servic
         return host.count("/killer.jpg") == 1
 
     await until(is_run)
-    # Two have died before, and this one does now.
+    # Two workers have died before; this one is the third.
     await service.rows("UPDATE dl_jobs SET worker_deaths = 2 WHERE queue = 'pictures.download' RETURNING 1")
     async with lost_lease(service.database, os.getpid()):
         [result] = await service.results(1)

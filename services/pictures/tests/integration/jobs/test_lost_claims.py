@@ -1,4 +1,4 @@
-"""A process that stood still past the lease of its job, and goes on: it stores nothing that nobody would delete."""
+"""A process that resumes after the lease of its job has expired stores no picture that would never be deleted."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _DOWNLOAD = DownloadOrder(url="http://shop.example/1.jpg", url_hash=hash_of(1), 
 
 
 class FileMaker:
-    """Makes versions of what lies in a file, too."""
+    """Makes versions of files, too."""
 
     async def decode(self, data: bytes | Path, sizes: Any, formats: Any) -> Decoded:
         return await Maker().decode(data if isinstance(data, bytes) else data.read_bytes(), sizes, formats)
 
 
 class OnePicture:
-    """Fetches the same bytes from everywhere."""
+    """Downloads the same bytes from every URL."""
 
     async def fetch(self, request: FetchRequest, target: Path) -> Fetched:
         target.write_bytes(b"fetched")
@@ -52,7 +52,7 @@ class OnePicture:
 
 
 class LostContext:
-    """The context of a job that another run has by now."""
+    """The context of a job that another run has claimed."""
 
     def guarded_transaction(self) -> AbstractAsyncContextManager[Tx]:
         raise ClaimLost("another run has it")
@@ -78,7 +78,7 @@ async def store(migrated_database: MigratedDatabase, s3: EmbeddedS3) -> AsyncIte
 
 @pytest.fixture
 def run_lost(store: Store, tmp_path: Path) -> Run:
-    """Return what runs a task with an order, as a run that has lost its claim does."""
+    """Return a function that runs a task with an order, as a run that has lost its claim."""
     registry, reporter = Registry(), LoadReporter(Outbox())
     storer = PictureStorer(store.database, store.blobs, SystemClock())
     fetcher = cast(Fetcher, OnePicture())

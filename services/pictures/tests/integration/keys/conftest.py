@@ -1,4 +1,4 @@
-"""Topics of one test, what is sent to them, and what the resharder and the jobs have made of it."""
+"""Topics of one test, the messages in them, and the output of the resharder and the jobs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RULES = CanonicalRules.of({"strip_fragment": True, "strip_www": False, "tracking
 
 
 class Shown(NamedTuple):
-    """An event as it lies in its topic."""
+    """An event in its topic."""
 
     partition: int
     key: bytes
@@ -35,7 +35,7 @@ class Shown(NamedTuple):
 
     @property
     def source(self) -> tuple[str, int, int, str, str]:
-        """What makes it one event, however often it lies there: where it was read, and which item of it."""
+        """The identity of the event, also for repetitions: where it was read, and the item of the record."""
         event = self.event
         place = event.source
         return place.name, place.partition, place.position, event.url, event.requested.reference
@@ -43,7 +43,7 @@ class Shown(NamedTuple):
 
 @dataclass
 class Keys:
-    """The topics of a test, and a resharder over them."""
+    """The topics of a test, and a resharder of them."""
 
     bootstrap: str
     database: Database
@@ -79,7 +79,7 @@ class Keys:
         )
 
     async def reshard(self, **options: Any) -> None:
-        """Run a resharder until nothing is left."""
+        """Run a resharder until no record is left."""
         consumer = self.resharder(**options)
         async with running(consumer):
             await self.is_resharded(consumer)
@@ -111,7 +111,7 @@ class Keys:
         return message_of(self.loads, result.url_hash, result)
 
     async def shown(self) -> list[Shown]:
-        """Return all events, in the order of each shard; check that each lies where it belongs."""
+        """Return all events, in the order of each shard; check that each is in its shard."""
         found = [
             Shown(message.partition(), message.key(), PictureEvent.FromString(message.value()))
             for message in await asyncio.to_thread(read_all, self.bootstrap, self.events)
@@ -123,7 +123,7 @@ class Keys:
 
 
 def read_all(bootstrap: str, topic: str) -> list[Any]:
-    """Return what a topic holds now, partition by partition."""
+    """Return the records of a topic, partition by partition."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "reads", "enable.partition.eof": True})
     try:
         partitions = consumer.list_topics(topic, 60).topics[topic].partitions

@@ -1,4 +1,4 @@
-"""Event files of the bucket: each is taken once, whoever dies when, and goes after a while.
+"""Event files in the bucket: each is processed once, even if processes are killed, and deleted after some time.
 
 This file is also the process that a test kills: `python <this file> <json>`.
 """
@@ -57,7 +57,7 @@ HEADER = "url,kind,namespace,recipient,reference,event_time\n"
 
 
 class DyingProducer:
-    """Kills its process, as the kernel does, before or after it sends the event of one row."""
+    """Kills its process, like the kernel, before or after it sends the event of one row."""
 
     def __init__(self, producer: KafkaProducer, *, is_sent: bool) -> None:
         self._producer = producer
@@ -73,7 +73,7 @@ class DyingProducer:
 
 @dataclass
 class Files:
-    """A bucket with event files, and the jobs over it."""
+    """A bucket with event files, and its jobs."""
 
     bucket: EventBucket
     client: S3Client
@@ -117,7 +117,7 @@ class Files:
             await asyncio.gather(*tasks)
 
     async def list_bucket(self) -> None:
-        """Have the bucket listed once, as the schedule does."""
+        """List the bucket once, like the schedule."""
         async with self.database.transaction() as tx:
             await self.store.enqueue(tx, LIST_QUEUE, LIST_TASK, {})
 
@@ -127,7 +127,7 @@ class Files:
         )
 
     async def take(self) -> None:
-        """List the bucket, and take what is new to the end."""
+        """List the bucket, and process new files completely."""
         await self.list_bucket()
         async with self.working():
             await until(self.is_idle)
@@ -270,7 +270,7 @@ async def test_the_same_file_put_twice_is_taken_once_and_a_changed_one_is_anothe
     await files.take()
     assert await files.files() == [("events/a.csv", "DONE", 10, 0), ("events/a.csv", "DONE", 20, 0)]
     shown = await keys.shown()
-    assert len(shown) == len(once(shown)) == 30, "rows of the changed file are news, as they are of another file"
+    assert len(shown) == len(once(shown)) == 30, "rows of the changed file are new, as it is a different file"
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ async def test_what_is_no_event_file_ends_in_words(
 
 
 async def test_a_file_that_was_replaced_before_it_was_taken(keys: Keys, files: Files) -> None:
-    """Other bytes are another file; what was there first is taken if it comes back."""
+    """Other bytes are a different file; the first file is processed if it comes back."""
     await files.put("events/a.csv", csv_of(1))
     async with files.database.transaction() as tx:
         page = [file async for page in files.bucket.list_pages() for file in page]
@@ -323,7 +323,7 @@ async def test_finished_files_go_after_their_days(keys: Keys, files: Files) -> N
     await files.put("events/b.csv", "nothing")
     await files.put("events/c.csv", csv_of(1))
     await files.take()
-    await files.put("events/c.csv", csv_of(2))  # the next listing will take it
+    await files.put("events/c.csv", csv_of(2))  # the next listing will find it
     clean_up = CleanUp("x", [lambda *step: remove_event_files(*step, bucket=files.bucket, kept_days=30)])
     now = datetime.now(UTC)
     assert await clean_up.run(files.database, now + timedelta(days=29)) == 0
@@ -342,7 +342,7 @@ async def test_many_files_are_listed_in_pages(keys: Keys, files: Files) -> None:
 
 
 async def test_the_schedule_lists_again_and_again(keys: Keys, files: Files) -> None:
-    """As the service joins it: the schedule is put by the role that makes its jobs."""
+    """As in the service: the role of the jobs creates the schedule."""
     jobs = ServiceJobs(files.database, files.registry, own_schedules=[event_files_schedule(1)])
     roles = jobs.roles({LIST_QUEUE: 1, TAKE_QUEUE: 1}, drain_grace_s=0, claim_backoff_s=0.1)
     stop = asyncio.Event()

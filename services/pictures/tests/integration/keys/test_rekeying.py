@@ -1,4 +1,4 @@
-"""The rules of canonical URLs change under a running service: nothing is lost, and nothing is downloaded again."""
+"""The rules of canonical URLs change in a running service: nothing is lost or downloaded again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..conftest import Service
 from ..picture_host import PictureHost, jpeg
 
 pytestmark = pytest.mark.kafka
-# Whoever knows a picture hears of its change, under the key that it has now: how many of each URL, and of other keys.
+# Settled requests move to the present key: their number per URL, and the number under other keys.
 SETTLED = """
 SELECT count(*) FILTER (WHERE r.requested_url LIKE '%%/held.jpg?ref=a' AND r.namespace = 'offers'),
        count(*) FILTER (WHERE r.requested_url LIKE '%%/held.jpg?ref=a' AND r.namespace = 'shops'),
@@ -74,7 +74,7 @@ async def _is_rekeyed(service: Service) -> bool:
 
 
 async def _change(service: Service, path: Path, document: dict[str, Any]) -> None:
-    """Change the rules, and return once nothing is left under keys that they do not make."""
+    """Change the rules, and wait until no state has a key that they do not make."""
     [(before,)] = await service.rows("SELECT coalesce(max(rules_id), 0) FROM canonical_rules")
     path.write_text(yaml.safe_dump(document))
 
@@ -98,7 +98,7 @@ async def test_pictures_and_requests_move_to_the_new_keys(
     by_hand = host.put("/hand.jpg?ref=a", jpeg(3))
     missing = host.url("/missing.jpg?ref=a")
     host.put("/slow.jpg?ref=a", jpeg(4))
-    # Of a host of its own: of one, URLs wait for each other where their keys have the same place.
+    # On separate hosts, since URLs of one host wait for each other if their keys have the same place.
     slow = host.url("/slow.jpg?ref=a", host="localhost")
     released = asyncio.Event()
 
@@ -120,7 +120,7 @@ async def test_pictures_and_requests_move_to_the_new_keys(
     host.put("/missing.jpg", jpeg(5))
 
     rules.write_text(yaml.safe_dump(_STRICT))
-    # The request that was refused for good before is made again, under the key that is there.
+    # The request that was permanently refused before is sent again, under the present key.
     [found] = await service.results(1)
     assert (found.url, found.reference, found.info.width) == (missing, "2", 640)
     released.set()
@@ -134,7 +134,7 @@ async def test_pictures_and_requests_move_to_the_new_keys(
     assert await service.rows("SELECT url LIKE '%%/hand.jpg' FROM pictures WHERE is_put") == [(True,)]
     contents = {held: jpeg(1), twin: jpeg(2), slow: jpeg(4)}
     for (url, _), info in given.items():
-        assert await _bytes_of(http, info) == contents[url], "addresses that were given out stay"
+        assert await _bytes_of(http, info) == contents[url], "published addresses stay"
     moved = await _infos(service, held)
     assert moved.keys() == {"offers", "shops"}
     assert {await _bytes_of(http, info) for info in moved.values()} <= {jpeg(1), jpeg(2)}

@@ -1,4 +1,4 @@
-"""Keys move although each step dies before its end and is done again, and each message comes twice."""
+"""Keys move although each step is killed before its end and repeated, and each message is delivered twice."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ _INPUTS = (PICTURES_REQUESTS, PICTURES_LOADS)
 
 
 class Killed(Exception):
-    """The process is no more; what it had in hand is rolled back."""
+    """The process was killed; its transaction is rolled back."""
 
 
 @dataclass
 class Steps:
-    """The roles without Kafka between them: each message that is sent lies in a topic until its step is done."""
+    """The roles without Kafka: each message is in a list until its step is done."""
 
     database: Database
     random: random.Random
@@ -90,7 +90,7 @@ class Steps:
         await self.send([message_of(PICTURES_REQUESTS, b"seller", message)])
 
     async def step(self, work: Callable[[Tx], Awaitable[Any]], *, is_deadly: bool = True) -> Any:
-        """Do a transaction; at times it dies at its end, and is done again."""
+        """Run a transaction; sometimes it is killed at its end and repeated."""
         if is_deadly and self.random.random() < 0.5:
             with suppress(Killed):
                 async with self.database.transaction() as tx:
@@ -101,7 +101,7 @@ class Steps:
             return await work(tx)
 
     async def run(self, *, until_idle: bool = True) -> None:
-        """Carry out all that lies in topics, one record of a random topic after the other."""
+        """Process all messages, one record of a random topic at a time."""
         while True:
             await self._relay()
             waiting = [topic for topic, records in self.topics.items() if records]
@@ -114,7 +114,7 @@ class Steps:
     async def _take(self, records: list[Record]) -> None:
         record = records.pop(0)
         if record.topic in _INPUTS:
-            # Nothing is kept of it: whoever dies sends its events once more.
+            # The resharder stores nothing, so it sends its events again after a kill.
             await self.step(lambda tx: self.resharder.handle(tx, [record]))
         elif record.topic == PICTURES_EVENTS:
             await self.step(lambda tx: self.events.handle(tx, [record]))
@@ -147,7 +147,7 @@ class Steps:
             rows = sorted(await cursor.fetchall(), key=lambda row: row[0])
         for _, topic, key, value, headers in rows:
             names = {name: text.encode() for name, text in headers.items()}
-            again = 1 + (topic in _INPUTS and self.random.random() < 0.3)  # a relay that dies sends again
+            again = 1 + (topic in _INPUTS and self.random.random() < 0.3)  # a killed relay sends again
             await self.send([Message(topic, key, value, names)] * again)
 
     async def rekey(self) -> bool:
@@ -202,7 +202,7 @@ async def test_nothing_is_lost_whatever_dies(database: Database, seed: int) -> N
     given = [found[-1].info for found in steps.results.values() if found[-1].HasField("info")]
     assert len(given) == len(links) * len(_NAMESPACES)
     assert sorted(steps.downloads) == sorted({*links, missing})
-    # These wait while the rules change: one is under way in its shard, the other is not read yet.
+    # These wait while the rules change: one is in its shard, the other is not read yet.
     await steps.request("https://shop.example/7.jpg?ref=a", "offers", "meanwhile")
     await steps.run(until_idle=False)
     await steps.request("https://shop.example/8.jpg?ref=a", "shops", "meanwhile")

@@ -1,4 +1,4 @@
-"""What the resharder makes of requests, notices and results, and of what it cannot use."""
+"""The events that the resharder makes of requests, notices and results, and its refusals."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ async def test_a_record_that_breaks_the_protocol_goes_to_dead_letters(keys: Keys
 
 
 class FailingProducer:
-    """Sends the first half of what it is given, and fails, so many times."""
+    """Sends the first half of its messages and fails, a number of times."""
 
     def __init__(self, producer: Any, times: int) -> None:
         self.producer = producer
@@ -213,7 +213,7 @@ async def test_a_failed_send_is_repeated_as_a_whole(keys: Keys) -> None:
 
 
 class FailingPositions(TablePositions):
-    """Fails after the handler, before the commit, so many times."""
+    """Fails after the handler and before the commit, a number of times."""
 
     times = 2
 
@@ -235,7 +235,7 @@ async def test_events_whose_positions_did_not_move_are_sent_again(keys: Keys) ->
 
 
 class GatedProducer:
-    """Sends, says so, and never returns."""
+    """Sends, signals it, and never returns."""
 
     def __init__(self, producer: Any) -> None:
         self.producer = producer
@@ -263,7 +263,7 @@ async def test_cancelled_between_send_and_position(keys: Keys) -> None:
 
 
 async def test_events_of_one_url_keep_the_order_of_their_partition(keys: Keys) -> None:
-    """Requests of one recipient, notices and results, all for few URLs, in polls of a few records."""
+    """Requests of one recipient, notices and results for few URLs, in polls of a few records."""
     urls = [f"http://example.com/{number}" for number in range(5)]
     await keys.send(
         *(

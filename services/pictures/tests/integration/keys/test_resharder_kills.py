@@ -1,4 +1,4 @@
-"""A resharder that is killed, or stands still past its session and goes on: no event is lost, some come again.
+"""A resharder that is killed, or paused past its session and resumed: no event is lost, some are repeated.
 
 This file is also the process: `python <this file> <json>`.
 """
@@ -28,12 +28,14 @@ pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 Start = Callable[..., Awaitable[asyncio.subprocess.Process]]
 MADE, SENT = "made", "sent"
 RECORDS = 30
-GATE = 12  # the record at which a process stops
+GATE = 12  # the record at which a process pauses
 ITEMS = 20
 
 
 class GatedProducer:
-    """Stops the process before or after it sends the events of one record: says so, and goes on with a line."""
+    """Pauses the process before or after it sends the events of one record: prints a line, and continues after an input
+    line.
+    """
 
     def __init__(self, producer: KafkaProducer, point: str | None) -> None:
         self._producer = producer
@@ -93,7 +95,7 @@ else:
 
 @pytest.fixture
 async def start(keys: Keys) -> AsyncIterator[Start]:
-    """Yield what starts a resharding process; all are killed at the end, by their ids."""
+    """Yield a function that starts a resharding process; all are killed at the end by their ids."""
     processes: list[asyncio.subprocess.Process] = []
 
     async def start(point: str | None = None) -> asyncio.subprocess.Process:
@@ -175,11 +177,11 @@ async def test_stopped_past_its_session_and_continued(keys: Keys, start: Start, 
     os.kill(sleeper.pid, signal.SIGCONT)
     await end(heir)
     more = await send(keys, RECORDS, 5)
-    await until(has(keys, more))  # the woken one goes on, from the right place
+    await until(has(keys, more))  # the resumed process continues at the right position
     await end(sleeper)
     shown = await keys.shown()
     assert sorted(each.event.url for each in once(shown)) == sorted(urls + more)
-    assert repeated(shown) > 0, "what it had in its hands came late, or had come before"
+    assert repeated(shown) > 0, "its pending events came late or were repetitions"
     for url in urls:
         [only] = {each.partition for each in shown if each.event.url == url}
         assert only in range(8)

@@ -1,4 +1,4 @@
-"""Changed rules reach every process that makes keys, whatever roles it has."""
+"""Changed rules reach every process that makes keys, in any role."""
 
 from __future__ import annotations
 

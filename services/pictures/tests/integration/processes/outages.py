@@ -1,4 +1,4 @@
-"""Blows to the processes and servers of a campaign, and one to a process with work in its hand."""
+"""Failures of the processes and servers of a campaign, and of a process in the middle of its work."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SELECT p::text, (SELECT array_agg(s::text ORDER BY s::text) FROM stored_pictures
 
 @dataclass(frozen=True)
 class Servers:
-    """What the processes of a campaign work with, and where they download."""
+    """The servers of a campaign, and the host of its pictures."""
 
     kafka: EmbeddedKafka
     postgres: EmbeddedPostgres
@@ -50,29 +50,29 @@ class Servers:
     host: PictureHost
 
     def pause_kafka(self) -> None:
-        """Have Kafka stand still, until the next `strike` has happened."""
+        """Pause Kafka until the next `strike` has happened."""
         assert self.kafka.pid is not None
         os.kill(self.kafka.pid, signal.SIGSTOP)
 
     async def restart_kafka(self) -> None:
         await asyncio.to_thread(self.kafka.kill)
-        self.kafka.start(RECOVERY_S)  # in this thread: the server is bound to the life of the one that starts it
+        self.kafka.start(RECOVERY_S)  # in this thread, since the server dies with the thread that starts it
 
     async def restart_postgres(self, campaign: Campaign) -> None:
-        """Kill PostgreSQL. Jobs under way may be tried again: their results are lost with it."""
+        """Kill and restart PostgreSQL. Running jobs may be repeated, as their results are lost."""
         await campaign.fleet.count_all_again()
         await asyncio.to_thread(self.postgres.kill)
         self.postgres.start(RECOVERY_S)
 
         async def is_connected() -> bool:
-            """Use as many connections as there are at once: those of before are dead."""
+            """Use all connections of the pool at once, since old ones are dead."""
             used = [campaign.rows("SELECT pg_sleep(0.05)") for _ in range(4)]
             return not any(isinstance(each, Exception) for each in await asyncio.gather(*used, return_exceptions=True))
 
         await until(is_connected, within_s=RECOVERY_S)
 
     async def restart_s3(self, campaign: Campaign) -> None:
-        """Kill S3, and start it a while later. What is downloaded meanwhile is lost, and may be downloaded again."""
+        """Kill S3, and start it a while later. Pictures downloaded meanwhile are lost and may be downloaded again."""
         await campaign.fleet.count_all_again()
         began = len(self.host.requests)
         await asyncio.to_thread(self.s3.kill)
@@ -86,12 +86,12 @@ async def strike(
 ) -> None:
     """Kill every process within a second, in any order, and start another one for each.
 
-    With `is_silent` Kafka stands still before, at the beginning of the work: whoever reads goes on with the records
-    that it has, and what it sends and does not wait for is lost with it.
+    With `is_silent`, Kafka is paused before, at the beginning of the work: consumers continue with the records that
+    they have, and messages that they send without waiting are lost.
     """
     fleet = campaign.fleet
     assert kafka.pid is not None
-    await asyncio.sleep(rng.uniform(0.0, 0.1 if is_silent else 1.5))  # so that the blow falls at any moment
+    await asyncio.sleep(rng.uniform(0.0, 0.1 if is_silent else 1.5))  # so that the kills come at any moment
     if is_silent:
         os.kill(kafka.pid, signal.SIGSTOP)
         await asyncio.sleep(rng.uniform(0.2, 0.6))
@@ -109,7 +109,7 @@ async def strike(
 
 @dataclass(frozen=True)
 class AtWork:
-    """A process with records in its hand, and the session in which it is about to move their positions."""
+    """A process with unhandled records, and the database session in which it is about to move their positions."""
 
     pid: int
     backend: int
@@ -117,7 +117,7 @@ class AtWork:
 
 @asynccontextmanager
 async def held_at_work(campaign: Campaign, group: str) -> AsyncIterator[Callable[[], Awaitable[AtWork]]]:
-    """Hold up whoever of a group has read something, until the block ends; the function returns one that has."""
+    """Block processes of a group that have read records, until the block ends; yield a function that finds one."""
     found: list[AtWork] = []
     async with campaign.database.transaction() as tx, campaign.database.connection() as connection:
         await tx.execute(_LOCK, [READERS[group]])
@@ -137,9 +137,9 @@ async def held_at_work(campaign: Campaign, group: str) -> AsyncIterator[Callable
 
 
 async def end_transaction(campaign: Campaign, stopped: AtWork) -> None:
-    """End the transaction of a process that stands still, as the server does by itself after a while.
+    """End the transaction of a stopped process, as the server's timeout would.
 
-    It knows nothing of that, and has yet to read that its positions were moved.
+    The process does not notice it, and does not know yet that its positions were moved.
     """
 
     async def is_ended() -> bool:
@@ -149,10 +149,10 @@ async def end_transaction(campaign: Campaign, stopped: AtWork) -> None:
 
 
 async def check_that_late_work_changes_nothing(campaign: Campaign, servers: Servers, pid: int) -> int:
-    """Have a process go on whose work others have done, until it has partitions again. Nothing was changed by it.
+    """Resume a process whose work others have done, until it has partitions again; check that it has changed nothing.
 
     Returns:
-        How many events it has sent too late.
+        Number of events that it sent too late.
     """
     group = READERS[campaign.fleet.alive[pid]]
     await until(campaign.is_quiet, within_s=RECOVERY_S)
@@ -182,7 +182,7 @@ async def check_that_late_work_changes_nothing(campaign: Campaign, servers: Serv
 
 
 def _members(kafka: EmbeddedKafka, group: str) -> int:
-    """Return how many members of a stable group have partitions; -1: it is not stable."""
+    """Return how many members of a stable group have partitions; -1 if it is not stable."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     described = admin.describe_consumer_groups([group], request_timeout=10)[group].result()
     if described.state != ConsumerGroupState.STABLE:

@@ -1,8 +1,8 @@
-"""Processes that are killed again and again, or stopped past their sessions: every request gets its result.
+"""Processes are killed repeatedly, or stopped past their sessions: every request gets its result.
 
-No picture is lost, downloaded without need, or left over. S3, Kafka and PostgreSQL are restarted in between; a
-resharder and a processor stand still with work in their hands, and go on when others have done it. Comparisons run all
-the time: they delete what offers alone have requested and no offer uses, and leave what another recipient requested.
+No picture is lost, downloaded without need, or left over. S3, Kafka and PostgreSQL are restarted in between. A
+resharder and a processor are stopped in the middle of their work, and resumed when others have done it. Comparisons run
+all the time: they delete pictures that only offers requested and no offer uses, and keep those of other recipients.
 
 1,000 requests for 100 URLs and 12 SIGKILLs; 10,000 and 200 with CLASSIFEED_CAMPAIGN=long.
 """
@@ -35,8 +35,8 @@ _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261124"))
 _REQUESTS, _URLS = 10_000 if IS_LONG else 1_000, 100
 _OF_EACH_GROUP = 2
 _STRIKES = 23 if IS_LONG else 2
-_KILLS, _KILLS_OF_EACH_GROUP = (200, 30) if IS_LONG else (12, 2)  # some are spared, as they stand still
-_STOPPED = {1: RESHARDER, 3: PROCESSOR}  # by the number of the strike, modulo 4
+_KILLS, _KILLS_OF_EACH_GROUP = (200, 30) if IS_LONG else (12, 2)  # some are spared, as they are stopped
+_STOPPED = {1: RESHARDER, 3: PROCESSOR}  # by the number of the strike modulo 4
 _CHANGES = {"POLL_RECORDS": "100", "COMPARE_S": "1", "DELETE_AFTER_S": "1", "HELD_LEAST": "1000"}
 _SIZES = (10, 30, 100)
 _NAMESPACES = ("offers", "shops")
@@ -72,7 +72,7 @@ async def test_every_request_gets_its_result_whatever_dies(
         for number in range(_STRIKES + 1):
             new = draw_requests(rng, urls, range(len(wanted), _REQUESTS * (number + 1) // (_STRIKES + 1)))
             wanted |= new
-            # Not where a process is held at work: what it has done late is compared with all that is stored.
+            # Not if a process is held at work, since all stored rows are compared after its late work.
             unused = (
                 {} if number % 4 else {f"u{number}": (host.put(f"/unused-{number}.jpg", jpeg(number)), _NAMESPACES[0])}
             )
@@ -81,13 +81,13 @@ async def test_every_request_gets_its_result_whatever_dies(
             idle = _STOPPED.get(number % 4) if number < _STRIKES else None
             stopped: int | None = None
             if number % 4 == 0 and number < _STRIKES:
-                # Killed below with events that Kafka has not got.
+                # Killed below with events that Kafka has not received.
                 async with held_at_work(campaign, RESHARDER) as find:
                     await campaign.request(new, in_a_message=size)
                     await find()
                     servers.pause_kafka()
             elif idle is not None:
-                # A request that comes again when its picture was deleted would be one for a new picture.
+                # A request that is repeated after its picture was deleted would be a new one.
                 async with held_at_work(campaign, idle) as find:
                     await campaign.request(new, in_a_message=size)
                     at_work = await find()
@@ -105,10 +105,10 @@ async def test_every_request_gets_its_result_whatever_dies(
             if number % 4 == 2:
                 await servers.restart_kafka()
                 await servers.restart_postgres(campaign)
-            # A process that stands still has partitions: that all have their results means that they went to another.
+            # A stopped process had partitions; if all requests have results, another process has taken these over.
             await campaign.wait_for(wanted, within_s=RECOVERY_S)
             await campaign.wait_for_deletions(unused, within_s=RECOVERY_S)
-            assert "Z" not in {state for _, state in fleet.states()}, "a process has ended by itself"
+            assert "Z" not in {state for _, state in fleet.states()}, "a process has ended without a kill"
             if idle is not None and stopped is not None:
                 late_events += await check_that_late_work_changes_nothing(campaign, servers, stopped)
             elif stopped is not None:
@@ -125,7 +125,7 @@ async def test_every_request_gets_its_result_whatever_dies(
 
 
 def draw_requests(rng: random.Random, urls: list[str], references: range) -> dict[str, tuple[str, str]]:
-    """Return requests, by reference: of all URLs so far, those that are new most, from both namespaces at once."""
+    """Return requests by reference for all URLs so far, mostly for the newest, with both namespaces mixed."""
     known = urls[: -(-len(urls) * references.stop // _REQUESTS)]
     new = {
         str(reference): (known[-1 - min(int(rng.expovariate(0.3)), len(known) - 1)], rng.choice(_NAMESPACES))
@@ -135,7 +135,7 @@ def draw_requests(rng: random.Random, urls: list[str], references: range) -> dic
 
 
 def check_results(campaign: Campaign, wanted: dict[str, tuple[str, str]]) -> None:
-    """Check that results of a request are those of one picture, of attempts that only grow."""
+    """Check that the results of a request are those of one picture, with growing attempts."""
     found = defaultdict(list)
     for result in campaign.results:
         found[result.reference].append(result)
@@ -143,12 +143,12 @@ def check_results(campaign: Campaign, wanted: dict[str, tuple[str, str]]) -> Non
     for reference, results in found.items():
         assert {(each.url, each.namespace) for each in results} == {wanted[reference]}
         assert len({(each.info.group_id, each.info.name) for each in results if each.HasField("info")}) == 1
-        attempts = list(dict.fromkeys(each.attempt for each in results))  # a relay that was killed sends some again
+        attempts = list(dict.fromkeys(each.attempt for each in results))  # a killed relay sends some again
         assert attempts == sorted(attempts)
 
 
 async def check_kept(campaign: Campaign, wanted: dict[str, tuple[str, str]]) -> None:
-    """Check that comparisons have left all that was requested by another recipient than offers, and nothing unused."""
+    """Check that comparisons have kept all pictures with another recipient than offers, and no unused ones."""
     rows = await campaign.rows("SELECT p.url, s.namespace FROM stored_pictures s JOIN pictures p USING (url_hash)")
     kept = {(url, namespace) for url, namespace in rows}
     assert kept >= set(wanted.values())
@@ -158,9 +158,9 @@ async def check_kept(campaign: Campaign, wanted: dict[str, tuple[str, str]]) -> 
 
 
 def check_downloads(campaign: Campaign, host: PictureHost, urls: list[str]) -> None:
-    """Check that each URL was downloaded once, and once more for each time that its downloader was struck meanwhile.
+    """Check that each URL was downloaded once, plus at most once per kill or stop of its downloader.
 
-    Nobody can know whether bytes arrived of which a process that died has reported nothing: so the next one must ask.
+    A process that died may have received bytes without reporting them, so the next one must download them again.
     """
     path: Callable[[str], str] = lambda url: "/" + url.rsplit("/", 1)[1]  # noqa: E731
     counts = {url: host.count(path(url)) for url in urls}

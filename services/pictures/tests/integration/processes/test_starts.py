@@ -1,4 +1,4 @@
-"""Processes that start while S3 or PostgreSQL is away: none ends, each waits and says for what, and then works."""
+"""Processes that start while S3 or PostgreSQL is unavailable: they wait, report the reason, and then work."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_processes_wait_for_servers_that_are_away(
     for group in role_groups():
         await fleet.start(group)
     await until(lambda: are_waiting_for("postgres"))
-    postgres.start()  # in this thread: the server is bound to the life of the one that starts it
+    postgres.start()  # in this thread, since the server dies with the thread that starts it
     await until(lambda: are_waiting_for("s3"))
     s3.start()
     await campaign.request({"1": (host.put("/1.jpg", jpeg(1)), "offers")})
@@ -57,7 +57,7 @@ async def test_processes_wait_for_servers_that_are_away(
 
 
 async def health_of(file: Any) -> dict[str, Any]:
-    """Return what a process says of itself; nothing as long as it does not listen."""
+    """Return the health report of a process; None while it does not listen."""
     if not file.exists():
         return {}
     async with loopback_client() as client:

@@ -1,4 +1,4 @@
-"""Whoever puts pictures at processes that die, and reads them again."""
+"""A client that uploads pictures to processes that are killed, and reads them again."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _LIMIT_S: Final = 5.0
 
 @dataclass
 class Uploader:
-    """A client that tries each of its calls until one of those that serve responds.
+    """A client that retries each call until one of the serving processes responds.
 
     Attributes:
-        fleet: whose processes serve.
-        client: of their HTTP.
-        rng: chooses one.
-        written: the response for each picture that was put, by its key.
-        refused: calls without a response, or with an error of the server's.
+        fleet: fleet with the serving processes.
+        client: HTTP client.
+        rng: generator that chooses a process.
+        written: response for each uploaded picture, by key.
+        refused: number of calls without a response or with a server error.
     """
 
     fleet: Fleet
@@ -40,7 +40,7 @@ class Uploader:
     refused: int = 0
 
     async def put(self) -> None:
-        """Put one more picture, and read its state and itself."""
+        """Upload another picture, and read its state and bytes."""
         key = f"http://put.example/{len(self.written)}.jpg"
         content = jpeg(5000 + len(self.written), width=64, height=48)
         response = await self._call("POST", "/market/put_picture", params={"url": key}, content=content)
@@ -48,7 +48,7 @@ class Uploader:
         await self.check(key)
 
     async def check(self, key: str) -> None:
-        """Check that a picture that was put can be had."""
+        """Check that an uploaded picture can be read."""
         info = self.written[key]
         state = (await self._call("GET", "/state", params={"url": key})).json()
         assert (state["put"], info["name"] in {each["name"] for each in state["pictures"]}) == (True, True), state
@@ -84,7 +84,7 @@ class Uploader:
 
 @asynccontextmanager
 async def uploading(fleet: Fleet, rng: random.Random) -> AsyncIterator[Uploader]:
-    """Put pictures all the time; at the end each of them is there."""
+    """Upload pictures continuously; at the end check that each exists."""
     may_end = asyncio.Event()
     async with loopback_client(timeout_s=_LIMIT_S) as client:
         uploader = Uploader(fleet, client, rng)

@@ -1,4 +1,4 @@
-"""Stored pictures: drawings and the samples of the price lists, and copies of them as partners' shops make them."""
+"""Stored pictures: drawings and samples of price lists, with copies like those of partners' shops."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _FORMATS: Final = (("JPEG", {"quality": 85}), ("PNG", {"compress_level": 1}), ("
 
 @dataclass(frozen=True, slots=True)
 class Hung:
-    """A picture, and what it is a copy of.
+    """A picture, and its motif.
 
     Attributes:
-        number: Its own, from 1.
-        motif: Number of what it shows: equal in all copies.
-        kind: Of the motif.
-        way: How it was copied; empty for the first one.
-        hashed: Its perceptual hash.
-        blurhash: Its colours, blurred; empty: they are not known.
+        number: number of the picture, from 1.
+        motif: number of the motif, the same for all copies.
+        kind: kind of the motif.
+        way: transformation of the copy; empty for the first picture.
+        hashed: perceptual hash.
+        blurhash: BlurHash; empty: unknown.
     """
 
     number: int
@@ -70,7 +70,7 @@ class Hung:
 
 
 def make_gallery(rounds: int, seed: int) -> list[Hung]:
-    """Draw pictures of all kinds, read the samples, and copy each in six ways; each is a file that is decoded."""
+    """Draw pictures of all kinds, read the samples, and copy each in six ways; each is decoded from a file."""
     random = np.random.default_rng(seed)
     formats = cycle(_FORMATS)
     hung: list[Hung] = []
@@ -108,7 +108,7 @@ async def hang_all(database: Database, gallery: list[Hung]) -> None:
 
 
 async def found_by_each(database: Database, gallery: list[Hung]) -> AsyncIterator[tuple[Hung, set[str]]]:
-    """Yield each picture with the names of what is found by it."""
+    """Yield each picture with the names of the similar ones that are found."""
     async with database.transaction() as tx:
         for picture in gallery:
             found = await list_alike(tx, picture.info, picture.likeness, limit=1000)

@@ -1,4 +1,4 @@
-"""Copies of a picture are found by it and other pictures are not: hundreds of pairs, out of the index."""
+"""The index finds copies of a picture and no other pictures, for hundreds of pairs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_copies_are_found_and_other_pictures_are_not(
     found_pairs: Counter[str] = Counter()
     found_count = right = 0
     async for picture, found in found_by_each(database, [each for each in gallery if not each.way]):
-        # The index finds what a comparison with every picture finds, no more and no less.
+        # The index finds exactly the pictures that a comparison with every picture finds.
         near = {
             other.name
             for other in gallery

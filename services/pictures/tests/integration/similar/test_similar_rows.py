@@ -1,4 +1,4 @@
-"""Keys are in the rows of their pictures: stored, deleted and filled with them, whoever does what at once."""
+"""Keys in the rows of pictures: stored, deleted and filled in, also concurrently."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .gallery import Hung, hang_all, stored
 MigratedDatabase = Callable[[str], Awaitable[Database]]
 HASH = bytes.fromhex("f0f1f2f3f4f5f6f7")
 REFERENCE = "LzHLk#2swxX8l}WDjte;gJfjfQfj"
-# What processes of the version before write, until they are replaced.
+# Rows as processes of the previous release write them.
 OLD = """
 INSERT INTO stored_pictures (namespace, group_id, name, url_hash, attempt, content_hash, size_bytes, total_bytes, info,
                              pieces)

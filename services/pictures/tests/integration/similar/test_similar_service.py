@@ -1,4 +1,4 @@
-"""ListSimilar over a running service: copies of pictures that were put, by namespace, by URLs, page by page."""
+"""ListSimilar in a running service: copies of uploaded pictures, by namespace, by URLs, page by page."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_copies_are_listed_and_nothing_else(service: Service) -> None:
 
 
 def cupboard(colour: tuple[int, int, int]) -> Image.Image:
-    """Draw a cupboard, as symmetrical as most are."""
+    """Draw a symmetrical cupboard."""
     image = Image.new("RGB", (480, 360), (232, 228, 217))
     image.paste((168, 191, 134), (0, 270, 480, 360))
     image.paste(colour, (150, 60, 330, 300))

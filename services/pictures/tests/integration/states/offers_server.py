@@ -1,4 +1,4 @@
-"""A service of offers that a test plays."""
+"""A fake offers service."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer, ad
 
 @dataclass
 class Offers(OfferServiceServicer):
-    """The export of a service of offers, whole or as a test wants it."""
+    """The export of the offers service, complete or cut off by a test."""
 
     urls: list[str] = field(default_factory=list)
     is_cut: bool = False

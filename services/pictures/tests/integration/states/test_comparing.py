@@ -1,4 +1,4 @@
-"""Comparisons with what offers use: marks, deletions, what is held, and exports that are cut off."""
+"""Comparisons with the URLs that offers use: marks, deletions, held comparisons, and exports that are cut off."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def offers() -> AsyncIterator[tuple[Offers, str]]:
 
 
 class Run:
-    """A job's context: what a run needs of it, without a worker around it."""
+    """The context of a job, without a worker."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -96,7 +96,7 @@ class Comparing:
                 )
 
     async def compare(self) -> str:
-        """Run a comparison to its end, and return where it stands."""
+        """Run a comparison to its end, and return its state."""
         run: Any = Run(self.database)
         async for _ in self.comparer(run, None):
             pass
@@ -104,7 +104,7 @@ class Comparing:
         return str(state)
 
     async def noticed(self) -> set[str]:
-        """Return the URLs of the notices that were sent, and remove these."""
+        """Remove and return the URLs of the notices that were sent."""
         rows = await self.rows("DELETE FROM outbox RETURNING value")
         notices = [notice for (value,) in rows for notice in PictureNotices.FromString(value).notices]
         assert all(notice.exact for notice in notices), "the rules in force may make another key of it"
@@ -134,7 +134,7 @@ async def test_what_no_offer_uses_is_noticed_and_nothing_else(comparing: Compari
     await comparing.put([*used, *unused])
     await comparing.put(_urls(3, "put"), is_put=True)
     await comparing.put(_urls(3, "new"), age=timedelta(seconds=-60))
-    # As offers have them, not in canonical form.
+    # URLs as offers have them, not in canonical form.
     offers[0].urls = [url.replace("https://shop", "HTTPS://Shop") for url in used] + used[:10]
     assert await comparing.compare() == "DONE"
     assert await comparing.noticed() == set(unused)
@@ -173,7 +173,7 @@ async def test_a_request_from_before_clients_gets_its_client_when_it_comes_again
 async def test_keys_of_older_rules_count_as_used(comparing: Comparing, offers: tuple[Offers, str]) -> None:
     strict = CanonicalRules.of({"strip_fragment": True, "strip_www": False, "tracking_parameters": ["ref"]})
     async with comparing.database.transaction() as tx:
-        for rules in (RULES, strict, RULES):  # the rules came back
+        for rules in (RULES, strict, RULES):  # the old rules are in force again
             await note_rules(tx, rules, settle_s=0)
     links = [f"{url}?ref=a" for url in _urls(10)]
     await comparing.put([*links, *_urls(10), *_urls(3, "u")])
@@ -268,7 +268,7 @@ async def test_pictures_go_after_two_comparisons_and_mass_deletions_wait(
     offers[0].urls = []
     held: list[Comparison] = []
 
-    async def is_held() -> bool:  # the next comparison takes the place of a held one within a second
+    async def is_held() -> bool:  # the next comparison supersedes a held one within a second
         response = await service.pictures.ListComparisons(ListComparisonsRequest())
         held.extend(each for each in response.comparisons if each.state == COMPARISON_STATE_HELD)
         return bool(held)

@@ -1,4 +1,4 @@
-"""One damaged row is left out or rebuilt, counted and named, and everything else is served."""
+"""One damaged row is left out or rebuilt, counted and logged, and all others are served."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RULES = CanonicalRules.of({"strip_fragment": True, "strip_www": False, "tracking
 
 @pytest.fixture
 async def processor(migrated_database: Callable[[str], Awaitable[Database]]) -> Processor:
-    """Yield a processor with three pictures that are stored, the second of which has a damaged state."""
+    """Yield a processor with three stored pictures, the second of which has a damaged state."""
     processor = Processor(await migrated_database("classifeed_pictures"))
     for number in (1, 2, 3):
         await processor.store(number)

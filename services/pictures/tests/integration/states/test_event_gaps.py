@@ -1,4 +1,4 @@
-"""Events that are lost: offers requests its pictures again, once it can be reached."""
+"""After events were lost, offers requests its pictures again once it can be reached."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NEW = "a database without pictures"
 
 @dataclass
 class Offers(OfferServiceServicer):
-    """Takes requests, or loses the responses to some."""
+    """Accepts requests, or loses the responses to some."""
 
     taken: list[str] = field(default_factory=list)
     lost_responses: int = 0
@@ -82,7 +82,7 @@ async def test_a_new_database_requests_all_once(
 
 
 async def test_a_start_has_a_gap_closed_that_nobody_knows_of_and_no_more(database: Database) -> None:
-    """The schedule alone would leave a lost database without its pictures for up to an hour."""
+    """With the schedule alone, a lost database would lack its pictures for up to an hour."""
     store = JobStore()
 
     async def count_jobs() -> int:
@@ -91,7 +91,7 @@ async def test_a_start_has_a_gap_closed_that_nobody_knows_of_and_no_more(databas
         assert row is not None
         return int(row[0])
 
-    for _ in range(2):  # as many processes
+    for _ in range(2):  # as several processes would
         await enqueue_closing(database, store)
         assert await count_jobs() == 1
     async with database.transaction() as tx:
@@ -117,7 +117,7 @@ async def test_a_lost_response_is_requested_again_under_the_same_id(
 async def test_a_gap_that_opens_during_the_call_stays_open(
     database: Database, close: EventGapCloser, offers: tuple[Offers, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was not there when offers was called; one request for both may have come too early for it."""
+    """It did not exist when offers was called, so the request for both may have come too early for it."""
     request = close.offers.request_pictures
 
     async def request_and_lose(request_id: str) -> str:
@@ -154,7 +154,7 @@ def options(offers: tuple[Offers, str]) -> dict[str, Any]:
 async def test_offers_requests_again_after_a_restore_without_all_events(
     service: Service, host: PictureHost, offers: tuple[Offers, str]
 ) -> None:
-    """As Kafka has removed some of what came since the backup."""
+    """Kafka has removed some events since the backup."""
     await service.request([host.put("/1.jpg", jpeg(1))])
     await service.results(1)
     name = await make_backup(service)
@@ -178,7 +178,7 @@ async def test_offers_requests_again_after_records_that_a_consumer_could_not_rea
 ) -> None:
     await service.request([host.put("/1.jpg", jpeg(1))])
     await service.results(1)
-    # The positions of an older database: what they stand at is not there any more.
+    # The positions of an older database, whose records no longer exist.
     await forget_records(service.settings.kafka_bootstrap, PICTURES_EVENTS)
     query = """UPDATE consumer_offsets SET next = 0 WHERE topic = %s AND next > 0 RETURNING 1"""
     assert await service.rows(query, PICTURES_EVENTS)

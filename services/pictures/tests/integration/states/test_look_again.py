@@ -1,4 +1,4 @@
-"""A pass over the states, for those whose next attempt is due: in slices, killed between and in them, on a replica."""
+"""A pass over due states: in slices, killed between and within them, and on a replica."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ MakeDatabase = Callable[[str], Awaitable[Database]]
 
 
 class Killed(Exception):
-    """The process that did this is no more."""
+    """The process was killed."""
 
 
 class Run:
-    """A job's context over runs that end at any step; `dies_at` names the slice whose transaction is not committed."""
+    """The context of a job whose runs end at any step; `dies_at` is the slice whose transaction is not committed."""
 
     def __init__(self, database: Database, *, dies_at: int = 0) -> None:
         self.database = database
@@ -62,7 +62,7 @@ async def database(migrated_database: MakeDatabase) -> Database:
 
 @pytest.fixture
 async def replica(migrated_database: MakeDatabase) -> AsyncIterator[tuple[Database, Database]]:
-    """Yield another server's copy, as its primary changes it, and as others see it: for reading alone."""
+    """Yield a replica, with write access as for its primary and with read access only."""
     primary = await migrated_database("classifeed_pictures")
     dsn = make_conninfo(primary.dsn, options=READ_ONLY)
     reader = Database(dsn, schema=primary.schema, application_name="replica")
@@ -91,7 +91,7 @@ def _urls(count: int, word: str) -> list[str]:
 
 
 async def _pass(run: Run, *, replica: Database | None = None, steps: int | None = None) -> bool:
-    """Run the job to its end, or for so many steps; return whether it is over."""
+    """Run the job to its end, or for a number of steps; return whether it is complete."""
     handler = LookAgainJob(Outbox(), 60, replica).tasks()[TASK].handler
     progress = cast("AsyncIterator[Any]", handler(cast(JobContext, run), NoArgs()))
     done = 0
@@ -110,7 +110,7 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_all_that_is_due_is_found_in_slices_by_runs_that_die_between_two(database: Database) -> None:
     at_once, earlier = _urls(7, "at-once"), _urls(6, "earlier")
-    await _put(database, at_once, timedelta(minutes=-1))  # one time for all: a slice ends among them
+    await _put(database, at_once, timedelta(minutes=-1))  # the same time for all, so that a slice ends among them
     for number, url in enumerate(earlier):
         await _put(database, [url], timedelta(hours=-1 - number))
     await _put(database, _urls(5, "later"), timedelta(hours=1))
@@ -159,7 +159,7 @@ class TestOfTheService:
         await service.request([url])
         await service.results(1)
         host.put("/late.jpg", jpeg())
-        # The primary would not be found out: only the replica has a time when somebody has to look at it.
+        # Shows that the replica is read: only there the states are due.
         await service.rows(
             "UPDATE pictures SET next_attempt_at = NULL, retry_at = now(), revision = revision + 1 RETURNING 1"
         )

@@ -1,4 +1,4 @@
-"""Refreshes of held pictures, through all roles: what their host is requested, and who hears of a change."""
+"""Refreshes of held pictures, through all roles: requests to their hosts, and results for recipients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DUE = "UPDATE pictures SET refresh_at = now(), next_attempt_at = now(), revisio
 
 
 async def _refreshed(service: Service, attempt: int) -> None:
-    """Return when a refresh has been ordered after an attempt, and its result has come."""
+    """Return when a refresh after an attempt has been ordered and has its result."""
 
     async def has_come() -> bool:
         rows = await service.rows(

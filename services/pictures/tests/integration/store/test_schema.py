@@ -1,4 +1,4 @@
-"""Tables as declared are tables as migrated, and no hot query scans or grows with its table."""
+"""Declared tables match migrated ones, and no hot query scans a table or slows down as it grows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from classifeed_pictures.store.tables import metadata
 
 ROWS = 20_000
 BATCH = 50
-# What a statement has in hand for one row, with room for the heap pages of an index.
+# Pages that a statement may read: some per row, with room for the heap pages of an index.
 _MOST = 12 * BATCH + 200
 SEED = """
 INSERT INTO pictures (url_hash, url, holdings, next_attempt_at)
@@ -70,7 +70,7 @@ PAGE = {
     "after_group": 0, "after_name": "", "limit": BATCH,
 }  # fmt: skip
 ADDRESS = {"namespace": "offers", "group_id": 1, "name": "1"}
-# Never prepared, so that they are planned for the length of their arrays each time.
+# Never prepared, so that each is planned for the length of its arrays.
 STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "read_states": (states.SQL, {"url_hashes": HASHES}),
     "lock_revisions": (states.SQL, {"url_hashes": HASHES}),
@@ -124,7 +124,7 @@ async def test_what_is_read_does_not_grow_with_the_table(migrated_database: Call
     database = await migrated_database("classifeed_pictures")
     found: dict[tuple[str, bool], int] = {}
     async with database.transaction() as tx:
-        # In one transaction, so that autovacuum sees nothing of it.
+        # In one transaction, so that autovacuum does not run on the rows.
         for seed in SEEDS:
             await tx.execute(seed, {"first": 1, "last": 100})
         await tx.execute("ANALYZE pictures, requests_in_flight, stored_pictures, settled_requests")

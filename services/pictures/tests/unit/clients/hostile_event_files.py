@@ -1,6 +1,6 @@
 """Small event files that try to fill the memory of their reader, and the child process that reads one.
 
-Run as a program with a kind and a path, it reads the file that `write` wrote, and prints how its memory grew.
+Run as a program with a kind and a path, it reads the file that `write` wrote, and prints the growth of its memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONG = URL + "x" * 400_000
 
 
 def write(kind: str, path: Path) -> str:
-    """Write a hostile file, and return what it is called."""
+    """Write a hostile file, and return its name."""
     if kind.startswith("csv"):
         _write_csv(kind, path)
         return "a.csv"
@@ -74,7 +74,7 @@ def _write_csv(kind: str, path: Path) -> None:
 
 
 def _shrink_sizes(path: Path) -> None:
-    """Have the footer say that the column of URLs has a few bytes."""
+    """Declare a few bytes for the column of URLs in the footer."""
     content = path.read_bytes()
     sizes = parquet.ParquetFile(path).metadata.row_group(0).column(0)
     honest, shrunk = _varint(sizes.total_uncompressed_size), _varint(64)
@@ -93,7 +93,7 @@ def _varint(value: int) -> bytes:
 
 
 def _padded(value: int, length: int) -> bytes:
-    """Return a number in so many bytes: the highest ones are zero."""
+    """Return a number in a fixed count of bytes, padded with zero bits."""
     value <<= 1
     found = [value >> 7 * at & 127 | 128 for at in range(length)]
     return bytes([*found[:-1], found[-1] & 127])
@@ -109,7 +109,7 @@ def _read(name: str, path: Path) -> Iterator[str]:
 
 if __name__ == "__main__":
     _write_first = sys.argv[3]
-    for _ in read_batches(Path(_write_first), "a.parquet", 0):  # all that is loaded late is loaded
+    for _ in read_batches(Path(_write_first), "a.parquet", 0):  # loads all lazy imports
         pass
     before = peak_bytes()
     last = ""

@@ -1,4 +1,4 @@
-"""Manifests, rows in Parquet, which backups are kept, and what a restore changes of a state."""
+"""Manifests, rows in Parquet, retention of backups, and the changes of a state by a restore."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_names_are_times_and_sort_by_them() -> None:
 
 def test_the_lowest_stand_counts_in_each_partition() -> None:
     assert lowest([stand(1, 9), stand(0, 5), stand(1, 8), stand(0, 7)]) == (stand(0, 5), stand(1, 8))
-    # Offsets of another topic say nothing of this one.
+    # Offsets of another topic cannot be compared.
     assert lowest([stand(0, 3), stand(0, 9, "made again")]) == (stand(0, 9, "made again"),)
 
 

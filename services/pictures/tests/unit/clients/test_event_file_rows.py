@@ -1,4 +1,4 @@
-"""Rows of event files in both formats: where they begin again, and what is wrong with a row or a whole file."""
+"""Rows of event files in both formats: resuming at a row, and faults of a row or a file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def rows(path: Path, name: str, first: int = 0) -> list[Any]:
-    """Return the rows as they are read: what each says, or what is wrong with it."""
+    """Return the rows as they are read, or their faults."""
     found: list[Any] = []
     for batch in read_batches(path, name, first):
         assert 0 < len(batch) <= 1000
@@ -134,7 +134,7 @@ def test_rows_go_on_from_anywhere(path: Path, format_name: str, first: int) -> N
         ("a.csv", b"", "no column url; the columns are none"),
         ("a.csv", b"PAR1\0\0\0", "no column url"),
         ("a.csv", b"url,namespace\n", "no column kind; the columns are 'url', 'namespace'"),
-        ("a.csv", b"url,kind,url\n", "the column url is there 2 times"),
+        ("a.csv", b"url,kind,url\n", "the column url occurs 2 times"),
         ("a.csv", b"url,kind\n" + b"x" * (1 << 20), "a line, or a row of several lines, has more than"),
         ("a.parquet", b"", "is no Parquet file that can be read"),
         ("a.parquet", b"url,kind\n" * 10, "is no Parquet file that can be read"),

@@ -1,4 +1,4 @@
-"""Files of originals: one for all their readers, gone with the last one, within a limit of bytes."""
+"""Files of originals: shared by all readers, deleted with the last one, within a limit of bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZE = 1000
 
 
 class Store:
-    """A store of files that are made of their names."""
+    """A fake store; the contents of files are made of their names."""
 
     def __init__(self) -> None:
         self.fetched: list[str] = []
@@ -64,7 +64,7 @@ async def test_files_are_within_a_limit_of_bytes(spool: OriginalSpool) -> None:
             async with spool.open("c", SIZE):
                 pass
     async with spool.open("c", 100 * SIZE):
-        pass  # one that is alone always fits
+        pass  # a single file always fits
 
 
 async def test_a_file_that_cannot_be_had_leaves_nothing(spool: OriginalSpool, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the process that decodes loads: it starts anew after each picture that kills it."""
+"""The imports of the decoding process, which is restarted after each picture that kills it."""
 
 from __future__ import annotations
 

@@ -117,18 +117,18 @@ def test_cmyk_becomes_rgb() -> None:
 def test_colours_of_a_profile_become_srgb() -> None:
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("LAB")).tobytes()
     plain = decode(saved(quarters(), "JPEG", icc_profile=profile), BOX)
-    assert looks_like(opened(plain.versions[0].data), quarters())  # a profile of another kind is ignored
+    assert looks_like(opened(plain.versions[0].data), quarters())  # a profile of another colour space is ignored
     swapped = _swapped_profile()
     converted = opened(decode(saved(quarters(), "JPEG", quality=95, icc_profile=swapped), BOX).versions[0].data)
     pixel = converted.convert("RGB").getpixel((10, 10))
     assert isinstance(pixel, tuple)
     red, green, _ = pixel
-    assert green > red  # the profile says that its red is green
+    assert green > red  # the profile swaps red and green
     assert "icc_profile" not in converted.info
 
 
 def _swapped_profile() -> bytes:
-    """Return the profile of sRGB with the colours of red and green exchanged."""
+    """Return the profile of sRGB with red and green exchanged."""
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     return (
         profile.replace(b"rXYZ", b"tmp0")

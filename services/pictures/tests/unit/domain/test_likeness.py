@@ -1,4 +1,4 @@
-"""Near hashes alone do not make copies of sparse drawings: their colours must be nearly the same, too."""
+"""Sparse drawings with near hashes are copies only if their colours are nearly the same, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of pictures: as far from each other as their hashes, and near ones have a piece nearly in common."""
+"""Keys of pictures differ like their hashes, and near keys have a piece nearly in common."""
 
 from __future__ import annotations
 

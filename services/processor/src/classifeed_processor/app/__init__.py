@@ -1,1 +1,1 @@
-"""The use cases of the processor, one a file."""
+"""The use cases of the processor, one per file."""

@@ -1,4 +1,4 @@
-"""Finding an offer of a task: its places in the file, which is read once more for it, and the batch it went out in."""
+"""Locate an offer of a task: its places in the file, which is read again, and the batch that contained it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from classifeed_processor.store import reading
 
 
 class LocateOffer:
-    """Reads one file at a time, so that curiosity takes one core and one file of disk from the loads, at most.
+    """Locates offers. It reads one file at a time, so that it takes at most one core and one file of disk from loads.
 
     Args:
-        database: the tasks and their batches.
-        blobs: where the files are.
-        spool_dir: folder for files of runs.
+        database: database of the tasks and batches.
+        blobs: object store of the files.
+        spool_dir: folder for temporary files.
     """
 
     def __init__(self, database: Database, blobs: BlobStore, spool_dir: Path) -> None:
@@ -40,10 +40,10 @@ class LocateOffer:
         self._reading = asyncio.Lock()
 
     async def __call__(self, task: Task, external_id: str, *, timeout_s: float | None) -> OfferLocation:
-        """Return where the offer stands in the file of the task, its batch in the newest run, and when that began.
+        """Return the offer's places in the file of the task, its batch in the newest run, and when that run began.
 
-        Waits in a queue and then takes as long as the file's first pass; cancelled, it stops reading at once. A file
-        that could not be loaded gives the places before its fault, and one that is no feed gives none.
+        Calls are queued, and each takes as long as the file's first pass; a cancellation stops it at once. A file that
+        could not be loaded yields the places before its fault, and a file that is not a feed yields none.
 
         Raises:
             FailedPrecondition: the file is gone, or the task has none.
@@ -91,7 +91,7 @@ class LocateOffer:
             try:
                 return await asyncio.wrap_future(work)
             finally:
-                # The folder goes, and the next one begins, when the thread is done with the file.
+                # Wait until the thread has closed the file, before the folder is removed and the next call begins.
                 stop.set()
                 await ended.wait()
 
@@ -106,7 +106,7 @@ def _find(path: Path, external_id: str, stop: threading.Event) -> list[Place]:
 
 
 class _StoppedError(Exception):
-    """Nobody waits for what is being read."""
+    """The call was cancelled, so reading stops."""
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Entry points of Kafka: decode and call."""
+"""Entry points of Kafka: decode records and call use cases."""

@@ -1,4 +1,4 @@
-"""Entry point for feeds.offer-results.v1."""
+"""Entry point of the topic feeds.offer-results.v1."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ResultHandler:
     """Handles polls of results, for an OrderedConsumer over `NotifyingPositions`.
 
     Args:
-        jobs: where the jobs of the tasks are.
+        jobs: job store of the tasks' jobs.
     """
 
     def __init__(self, jobs: JobStore) -> None:
@@ -52,10 +52,10 @@ class ResultHandler:
         self.moved: set[TaskKey] = set()
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
-        """Take the replies of a poll in, all in `tx`.
+        """Apply the replies of a poll, all in `tx`.
 
         Raises:
-            Poison: a record is no reply.
+            Poison: a record is not a reply.
         """
         replies = decode_all(records, decode_result)
         traces = {key_of(reply): trace_of(record) for record, reply in zip(records, replies, strict=True)}
@@ -84,10 +84,10 @@ class NotifyingPositions(TablePositions):
 
 
 def decode_result(record: Record) -> Reply:
-    """Return the reply that a record carries; the database takes its texts.
+    """Return the reply in a record, with texts that PostgreSQL can store.
 
     Raises:
-        Poison: it carries none; the text says what it is.
+        Poison: the record is not a valid reply; the text has the reason.
     """
     cls = _TYPES.get(type_of(record))
     if cls is None:
@@ -109,8 +109,8 @@ def decode_result(record: Record) -> Reply:
         return reply
     outcomes = _OUTCOMES[type(reply)]
     if reply.outcome not in outcomes:
-        # An older processor may read what a newer owner writes. It is nothing that we know, least of all a success: the
-        # task goes on asking, and is named in readiness, until a processor that knows the outcome is there.
+        # A newer service offers may send outcomes that this version does not know. Such an outcome must not count as a
+        # success: the task keeps requesting a reply, and readiness reports it, until a newer processor runs.
         known = ", ".join(map(str, sorted(outcomes)))
         raise Poison(record, f"has outcome {reply.outcome}, which is unknown to this version (known: {known})")
     if isinstance(reply, OfferBatchResult):
@@ -121,7 +121,7 @@ def decode_result(record: Record) -> Reply:
 
 
 def _replace_nuls(issue: OfferError) -> None:
-    """PostgreSQL keeps no NUL; an issue with one is still better than a batch without a reply."""
+    """Replace NUL characters, which PostgreSQL cannot store, so that the batch still gets its reply."""
     for name in _TEXTS:
         if "\0" in (text := getattr(issue, name)):
             setattr(issue, name, text.replace("\0", "\ufffd"))

@@ -1,1 +1,1 @@
-"""What the processor knows without any entry point or store: error codes, faults, issues, currencies."""
+"""Plain data and pure functions: error codes, faults, issues, tasks, statistics."""

@@ -1,4 +1,4 @@
-"""Canceling a load: which tasks can be canceled, and what is reported of those that were."""
+"""Cancellation of a load: the tasks that can be canceled, and the messages of canceled ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from classifeed_processor.domain.tasks import TaskKey, TaskState
 
 
 def canceled(state: TaskState) -> FeedFault:
-    """Return what a task says that is canceled in this state."""
+    """Return the fault of a task that is canceled in this state."""
     if state.kind == task_pb2.TASK_KIND_DELETE:
         if state.phase == task_pb2.TASK_PHASE_SENT:
             return FeedFault(
@@ -20,8 +20,7 @@ def canceled(state: TaskState) -> FeedFault:
         return FeedFault(
             "LOAD_CANCELED",
             "Canceled after it was sent completely: what it has added and changed stays, and offers that the file "
-            "lacks may "
-            "still be removed",
+            "lacks may still be removed",
         )
     if not state.run:
         return FeedFault("LOAD_CANCELED", "Canceled before it began: no offer has changed")
@@ -31,10 +30,10 @@ def canceled(state: TaskState) -> FeedFault:
 
 
 def require_cancelable(key: TaskKey, state: TaskState) -> None:
-    """Return if whoever owns the task may cancel it.
+    """Check that the owner of a task may cancel it.
 
     Raises:
-        FailedPrecondition: it is held, has sent its end, or has ended.
+        FailedPrecondition: the task is held, has sent TaskEnd, or has ended.
     """
     metadata = {"task": key.name}
     if state.status == task_pb2.TASK_STATUS_HELD:
@@ -55,7 +54,6 @@ def require_cancelable(key: TaskKey, state: TaskState) -> None:
         raise FailedPrecondition(
             "TASK_SENT",
             f"{key.name} has sent all its offers and cannot be canceled: it completes within moments. To go back to "
-            f"an earlier "
-            "file, wait for its completion, and run the task of that file again (RerunTask).",
+            "an earlier file, wait for its completion, and run the task of that file again (RerunTask).",
             metadata=metadata,
         )

@@ -1,4 +1,4 @@
-"""Every code that a seller may see, with its words: the one place from which messages and the docs page are made."""
+"""Every code that a seller may see, with its texts; messages and the docs page are generated from it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ PICTURE: Final = load_pb2.ISSUE_KIND_PICTURE
 
 @dataclass(frozen=True, slots=True)
 class IssueCode:
-    """What may be wrong with one offer.
+    """An issue that one offer may have.
 
     Attributes:
         code: Stable name.
-        level: ERROR keeps the offer from being applied, WARNING does not.
-        kind: What the issue is about.
-        title: The code in words, up to 80 characters.
-        message: What happened.
-        expected: What would have been accepted.
-        suggestion: What to change.
-        cause: How offers come to be so.
+        level: ERROR rejects the offer, WARNING does not.
+        kind: Subject of the issue.
+        title: Name of the issue for people, up to 80 characters.
+        message: Description of what happened.
+        expected: Description of accepted values.
+        suggestion: Fix.
+        cause: Usual cause of the issue.
 
-    Message, expected and suggestion are format strings over the names that the file's format has for its fields
-    (`*_tag`, `*_words`, `*_remedy`); message and expected also over `value`, `field` and what the check adds.
+    Message, expected and suggestion are format strings. Their fields are the format's names of an offer's fields
+    (`*_tag`, `*_words`, `*_remedy`); in message and expected also `value`, `field` and values that the check adds.
     """
 
     code: str
@@ -47,14 +47,14 @@ class IssueCode:
 
 @dataclass(frozen=True, slots=True)
 class FaultCode:
-    """Why a whole file cannot be loaded.
+    """A reason why a whole file cannot be loaded.
 
     Attributes:
         code: Stable name.
-        title: The code in words.
-        cause: How files come to be so.
-        suggestion: What to do.
-        upload_suggestion: What to do with a file that was not fetched by a link, where that is something else.
+        title: Name of the fault for people.
+        cause: Usual cause of the fault.
+        suggestion: Fix.
+        upload_suggestion: Fix for an uploaded file, if it differs from that for a fetched file.
     """
 
     code: str
@@ -76,7 +76,7 @@ ISSUES: Final = _issues(
         "The offer has no id",
         "The offer has no id, so it cannot be distinguished from the others or found again in the next load.",
         "{id_words} with 1 to 256 characters, different for each offer",
-        "Write {id_words} into each {offer_tag}: an id of its own that stays the same from load to load.",
+        "Write {id_words} into each {offer_tag}: a unique id that stays the same from load to load.",
         "The export leaves the id out, writes it under another name, or has none for this offer.",
     ),
     IssueCode(
@@ -119,7 +119,7 @@ ISSUES: Final = _issues(
         "The id is used earlier in the file",
         "The id {value} is used on line {first_line} already; only the first offer with an id is read.",
         "an id that no other offer of the file has",
-        "Remove one of the two offers, or give it an id of its own.",
+        "Remove one of the two offers, or give it a unique id.",
         "One product is exported twice, once for each category or variant, or two products share an id.",
     ),
     IssueCode(
@@ -260,7 +260,7 @@ ISSUES: Final = _issues(
         WARNING,
         VALIDATION,
         "The text was escaped twice",
-        "“{value}” was escaped twice; its escapes were resolved once more.",
+        "“{value}” was escaped twice; its escapes were resolved a second time.",
         "a text that is escaped once, such as &amp; for &",
         "Have the export escape each text once: a text that comes out of HTML must be unescaped before it is written "
         "as XML.",
@@ -540,9 +540,9 @@ FAULTS: Final = _faults(
     FaultCode(
         "UNSAFE_XML",
         "The file uses XML that is refused for safety",
-        "The file declares entities or defaults that point outside of it or that grow, nests elements too deeply, "
-        "has an offer or a head of very many elements, very many or very long names, or one piece of text of many "
-        "megabytes. No real feed needs any of these.",
+        "The file declares entities or defaults that point outside of it or that grow, or nests elements too deeply. "
+        "Or it has an offer or a head of very many elements, very many or very long names, or one piece of text of "
+        "many megabytes. No real feed needs any of these.",
         "Write the feed without its own declarations, with few names and with plain, shallow elements.",
     ),
     FaultCode(
@@ -568,7 +568,7 @@ FAULTS: Final = _faults(
         "QUARANTINED",
         "The process that reads the file was killed three times",
         "In each of three attempts the process that read the file was killed for lack of memory, or crashed. The "
-        "third time it ran nothing else. The same file is not loaded again by itself. "
+        "third time it ran nothing else. The same file is not loaded again automatically. "
         "Nothing was removed.",
         "Give the operator the incident; a file that differs from this one is loaded as usual.",
     ),
@@ -585,6 +585,6 @@ FAULTS: Final = _faults(
         "The removal was canceled",
         "The task that removes the offers of a removed feed, or keeps them by hand, was canceled before it was "
         "complete.",
-        "To have the offers removed after all, remove the feed once more.",
+        "To have the offers removed after all, remove the feed again.",
     ),
 )

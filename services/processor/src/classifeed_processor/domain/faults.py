@@ -1,4 +1,4 @@
-"""Faults of a whole file: lasting ones, which end the task as FAILED with words for the seller."""
+"""Faults of a whole file, which end the task as FAILED with a message for the seller."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAME_CHARS: Final = 80
 
 
 def shown(name: str) -> str:
-    """Return a name out of a file as it is shown to people: not longer than a line."""
+    """Return a name from a file, cut to the length of a line for messages."""
     return name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
 
 
@@ -21,11 +21,11 @@ class FeedFault(Exception):
 
     Attributes:
         code: A key of `FAULTS`.
-        reason: What is wrong with this file, in words, without the fix.
-        line: Line in the file from 1, 0 when the fault has no place.
-        column: Column in characters from 1, 0 when unknown.
-        notes: Lines below the words, such as those of a list.
-        fix: What to do about this very fault, as sentences; empty where the words of its code say it.
+        reason: Description of what is wrong with this file, without the fix.
+        line: Line in the file from 1; 0: the fault has no position.
+        column: Column in characters from 1; 0: unknown.
+        notes: Lines below the message, such as a list of positions.
+        fix: Fix of this fault, as sentences; empty: the code's suggestion applies.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class FeedFault(Exception):
         super().__init__(self.message)
 
     def below(self, lines: int) -> FeedFault:
-        """Return the same fault with its place moved down; one without a place has none there either."""
+        """Return the same fault with its position moved down by some lines; a fault without a position keeps none."""
         line = self.line + lines if self.line else 0
         return FeedFault(self.code, self.reason, line=line, column=self.column, notes=self.notes, fix=self.fix)
 
@@ -60,7 +60,7 @@ class FeedFault(Exception):
         """Return what happened, where, and what to do, in one text for the seller.
 
         Args:
-            is_fetched: whether the file came by a link, or else by an upload.
+            is_fetched: whether the file was fetched from a link; otherwise it was uploaded.
         """
         where = f" (line {self.line}, column {self.column})" if self.line and self.column else ""
         where = f" (line {self.line})" if self.line and not self.column else where
@@ -70,6 +70,6 @@ class FeedFault(Exception):
 
 
 def _printable(text: str) -> str:
-    """Return words without what cannot be shown: a file may have any character, and the database takes no zero byte."""
+    """Return a text without unprintable characters: a file may have any, and PostgreSQL cannot store NUL."""
     clean = text if text.isprintable() else "".join(char if char.isprintable() else "." for char in text)
     return clean[:_REASON_CHARS]

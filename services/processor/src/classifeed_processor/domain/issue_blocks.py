@@ -1,4 +1,4 @@
-"""Blocks of issues: how issues past those that have a row are stored, and found without reading all (ADR 0096)."""
+"""Compressed blocks of issues that have no rows, with metadata to find issues without reading all (ADR 0096)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from classifeed.feeds.v1.issue_record_pb2 import IssueBlock, IssueBlockContent, 
 from classifeed.feeds.v1.load_pb2 import OfferError
 
 BLOCK_ISSUES: Final = 1000
-# More of it saves a tenth of the bytes and takes twice the time.
+# A higher level saves a tenth of the bytes and takes twice the time.
 _COMPRESSION: Final = 1
 
 IssueKey: TypeAlias = tuple[int, int, int, str]
@@ -34,7 +34,7 @@ class PackedBlock(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IssueFilter:
-    """Which issues are wanted; 0 and an empty text mean all."""
+    """Filter of issues; 0 and an empty text match all."""
 
     level: int = 0
     kind: int = 0
@@ -43,7 +43,7 @@ class IssueFilter:
     external_id: str = ""
 
     def matches(self, error: OfferError) -> bool:
-        """Return whether an issue is wanted."""
+        """Return whether an issue matches the filter."""
         return (
             self.level in (0, error.level)
             and self.kind in (0, error.kind)
@@ -53,10 +53,10 @@ class IssueFilter:
         )
 
     def may_match(self, block: IssueBlock) -> bool:
-        """Return False only if no issue of a block is wanted."""
+        """Return False only if no issue of a block matches the filter."""
         if self.level not in (0, block.level):
             return False
-        # A hit across two hashes is one more block that is read for nothing.
+        # A false match across two adjacent hashes only means that a block is read in vain.
         if self.external_id and _hash_of(self.external_id) not in block.ids:
             return False
         return any(
@@ -71,7 +71,7 @@ def key_of(error: OfferError) -> IssueKey:
 
 
 def pack_chunks(errors: Iterable[OfferError]) -> Iterator[PackedBlock]:
-    """Yield blocks of issues that come in any order, each of one level."""
+    """Yield blocks of issues, each of one level; the issues may come in any order."""
     ordered = sorted(errors, key=key_of)
     for _, of_level in groupby(ordered, lambda error: error.level):
         issues = list(of_level)

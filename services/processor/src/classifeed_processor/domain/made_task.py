@@ -1,4 +1,4 @@
-"""A task that was made, and whether a new request is for the same again."""
+"""An existing task, and the checks whether it serves a new request."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.domain.wanted_task import WantedTask
 
 _ALIVE: Final = frozenset({task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD, task_pb2.TASK_STATUS_SUCCEEDED})
-# Not the file's own fault: the same bytes may be loaded by the next try.
+# Faults that are not caused by the file: the next attempt may load the same bytes.
 _PASSING_FAULTS: Final = frozenset({"SOURCE_MISSING", "RUNS_EXHAUSTED", "INTERNAL_FAULT", "LOAD_CANCELED"})
 
 
 @dataclass(frozen=True, slots=True)
 class MadeTask:
-    """A task as the maker of the next one finds it."""
+    """An existing task, as read when a new task is requested."""
 
     key: TaskKey
     kind: task_pb2.TaskKind
@@ -34,7 +34,7 @@ class MadeTask:
 
     @property
     def fetch(self) -> FetchOrder | None:
-        """Where its fetch stands; None for an upload and for a DELETE."""
+        """The order of its fetch; None for an upload and for a DELETE."""
         if self.feed_loader_result_id is None:
             return None
         return FetchOrder(self.feed_version, self.feed_loader_result_id)
@@ -45,7 +45,7 @@ class MadeTask:
         return self.status == task_pb2.TASK_STATUS_IN_PROGRESS
 
     def matches(self, wanted: WantedTask) -> bool:
-        """Says whether a request with the identity of this task is for what it does."""
+        """Return whether a request with the identity of this task asks for the same load."""
         return (
             (self.key.seller_id, self.key.namespace) == (wanted.seller_id, wanted.namespace)
             and self.feed_version == wanted.feed_version
@@ -53,15 +53,15 @@ class MadeTask:
         )
 
     def holds(self, wanted: WantedTask) -> bool:
-        """Says whether the same bytes wait for a decision, which another load of them would take away."""
+        """Return whether this task holds the same bytes, so that another load would replace the pending decision."""
         is_same = self.source_sha256 == wanted.source_sha256
         is_allowed = wanted.allow_removals or wanted.allow_changes
         return self.status == task_pb2.TASK_STATUS_HELD and is_same and not is_allowed
 
     def has_loaded(self, wanted: WantedTask, parser_version: int) -> bool:
-        """Says whether the newest load of a namespace makes a load of this fetched file needless.
+        """Return whether this task, the newest of its namespace, makes a load of a fetched file unnecessary.
 
-        An upload has no version of the feed to compare.
+        The feed's version is not compared if this task is an upload, which has none.
         """
         return (
             self._is_alike(wanted)

@@ -1,4 +1,4 @@
-"""Adding up what became of the offers of a load."""
+"""Statistics of a load: sums of the outcomes and issues of its offers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from classifeed.feeds.v1.load_pb2 import ISSUE_LEVEL_ERROR, OfferError
 from classifeed.feeds.v1.offer_results_pb2 import OfferCounts
 from classifeed.feeds.v1.task_pb2 import FeedStatistics, IssueCount
 
-# Each of these stands in OfferCounts and in FeedStatistics under the same name, and their sum is the total.
+# Fields of both OfferCounts and FeedStatistics; their sum is the total.
 OUTCOMES = ("added", "updated", "unchanged", "rejected_validation", "rejected_moderation", "skipped", "duplicates")
 LISTED_A_CODE: Final = 100
 LISTED_A_TASK: Final = 10_000
 NOTED_A_TASK: Final = 10_000
-"""Errors that came late of which it is noted that they were counted."""
+"""Maximum number of late errors of a task that are stored to count each once."""
 COUNTED_FIELDS: Final = 500
 FURTHER_FIELDS: Final = "…"
 _SAMPLES: Final = 3
 
 
 def add_counts(statistics: FeedStatistics, counts: OfferCounts) -> None:
-    """Add one batch that got its reply. `total` is the sum of the outcomes before and after."""
+    """Add the counts of a batch's reply. `total` stays the sum of the outcomes."""
     for outcome in OUTCOMES:
         count = getattr(counts, outcome)
         if count:
@@ -32,9 +32,9 @@ def add_counts(statistics: FeedStatistics, counts: OfferCounts) -> None:
 
 
 def add_changed(statistics: FeedStatistics, changed: int) -> None:
-    """Count changes as updated that waited for the end of the run, and were skipped until then.
+    """Count changes as updated that waited for the end of the run and were counted as skipped until then.
 
-    Of those whose replies were lost nothing is counted.
+    Changes whose replies were lost were not counted as skipped, and are not counted here.
     """
     counted = min(changed, statistics.skipped)
     statistics.skipped -= counted
@@ -42,9 +42,9 @@ def add_changed(statistics: FeedStatistics, changed: int) -> None:
 
 
 def move_late(statistics: FeedStatistics, counted: str) -> None:
-    """Count one offer as refused by moderation that was counted as `counted`, added or updated; the sum stays.
+    """Move one offer from `counted` (added or updated) to rejected_moderation; the total does not change.
 
-    Where none is counted so, as the replies were lost, nothing moves.
+    If `counted` is 0, because replies were lost, nothing is moved.
     """
     if getattr(statistics, counted):
         setattr(statistics, counted, getattr(statistics, counted) - 1)
@@ -55,8 +55,8 @@ class KeptIssues(NamedTuple):
     """Issues of one batch by how they are stored.
 
     Attributes:
-        rows: those that get a row each.
-        further: those that are stored in chunks.
+        rows: issues that get a row each.
+        further: issues that are stored in chunks.
     """
 
     rows: list[OfferError]
@@ -64,11 +64,11 @@ class KeptIssues(NamedTuple):
 
 
 def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> KeptIssues:
-    """Add the issues of one batch that got its reply, by level, kind, code and field, the most frequent first.
+    """Count the issues of a batch's reply by level, kind, code and field, the most frequent first.
 
-    Every issue is counted, and returned to be stored: of a run, the first LISTED_A_CODE of a code and LISTED_A_TASK in
-    all as rows, all others as further ones. As a file names its fields itself, fields past COUNTED_FIELDS are counted
-    as one of a code. An issue without an id, which a processor before all issues were kept has sent, is counted only.
+    Every issue is counted and returned for storage. The first LISTED_A_CODE issues of a code, and LISTED_A_TASK of a
+    run, are rows, and all others are further ones. A file chooses the names of its fields, so fields past
+    COUNTED_FIELDS are counted as one per code. An issue without an id, from an older release, is only counted.
     """
     counts = {(count.level, count.kind, count.code, count.field): count for count in statistics.issues}
     listed_of: Counter[str] = Counter()
@@ -108,7 +108,7 @@ def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> Kept
 
 
 def unlisted_of(statistics: FeedStatistics, *, level: int, kind: int, code: str) -> dict[str, int]:
-    """Return how many issues are counted and not listed, by code; of this level, kind and code where they are set."""
+    """Return the number of counted issues that are not listed, by code; level, kind and code filter if set."""
     unlisted: Counter[str] = Counter()
     for count in statistics.issues:
         if level in (0, count.level) and kind in (0, count.kind) and code in ("", count.code):
@@ -117,7 +117,7 @@ def unlisted_of(statistics: FeedStatistics, *, level: int, kind: int, code: str)
 
 
 def add_stage(statistics: FeedStatistics, stage: str, seconds: float) -> None:
-    """Add the time that a stage took; of a stage that ran again, all of it."""
+    """Add the duration of a stage; repeated stages are summed."""
     entry = next((entry for entry in statistics.stages if entry.stage == stage), None)
     if entry is None:
         entry = statistics.stages.add(stage=stage)

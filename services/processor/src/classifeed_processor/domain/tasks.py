@@ -1,4 +1,4 @@
-"""Tasks: what names them, and what the steps of a load need to know of them."""
+"""Tasks: their names, and their state for the steps of a load."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _LONGEST_REQUEST_S: Final = 300.0
 
 
 class Window(IntEnum):
-    """How it stands with the window of a run, the batches that may wait for their replies."""
+    """State of a run's window, which limits the batches that wait for replies."""
 
     OPEN = 0
     """Batches are being sent, or all are sent."""
     STALLED = 1
-    """The window was full and no reply came: offers was requested to confirm that it has replied to all."""
+    """The window was full and no reply came: the service offers was sent a check of its replies."""
     REPORTED = 2
-    """Offers has confirmed: batches without a reply are sent again, and the run continues."""
+    """The reply to the check came: unanswered batches are sent again, and the run continues."""
 
 
 class TaskKey(NamedTuple):
-    """One task of one namespace."""
+    """Key of a task."""
 
     seller_id: str
     namespace: str
@@ -36,22 +36,22 @@ class TaskKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its resource name."""
+        """The resource name of the task."""
         return f"sellers/{self.seller_id}/feeds/{self.namespace}/tasks/{self.task_id}"
 
     @property
     def lock_key(self) -> str:
-        """What excludes two tasks of a namespace from running at a time."""
+        """The lock key that keeps two tasks of a namespace from running at the same time."""
         return f"feedprocessor:{self.seller_id}:{self.namespace}"
 
     @property
     def blob_ref(self) -> str:
-        """What its file is referred to by."""
+        """The name of the task's reference to its file."""
         return f"task:{self.seller_id}/{self.namespace}/{self.task_id}"
 
     @property
     def issues_ref(self) -> str:
-        """What the file of its issues is referred to by."""
+        """The name of the task's reference to the file of its issues."""
         return f"issues:{self.seller_id}/{self.namespace}/{self.task_id}"
 
     @classmethod
@@ -59,23 +59,22 @@ class TaskKey(NamedTuple):
         """Return the task of a resource name.
 
         Raises:
-            ValueError: it is not the name of a task.
+            ValueError: the name is not that of a task.
         """
         return cls(*parse_numbered(name, "tasks"))
 
     def not_found(self) -> NotFound:
-        """Return the error that says that there is no such task, and why that may be."""
+        """Return the error about a missing task, with possible causes."""
         return NotFound(
             "TASK_NOT_FOUND",
             f"There is no {self.name}. It may have been removed for its age, or lost with a database that was "
             "restored: then an upload or removal gets a new task within minutes, and the file of a link one at its "
-            "next fetch. "
-            "List the tasks of the namespace; where none has the file, send it again.",
+            "next fetch. List the tasks of the namespace; if none has the file, send it again.",
         )
 
 
 def has_ended(status: int) -> bool:
-    """Return whether a task of this status neither runs nor waits for a decision."""
+    """Return whether a task of this status has ended: it neither runs nor waits for a decision."""
     return status not in (task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD)
 
 
@@ -86,9 +85,10 @@ def fetch_name(seller_id: str, namespace: str, result_id: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """A task as the job that runs it finds it; `window` is a value of `Window`.
+    """State of a task, for the job that runs it.
 
-    `was_decided` distinguishes a decision about a held task from one that was made before it began.
+    `window` is a value of `Window`. `was_decided` is True if `decision` is about the held task, and False if it was
+    made before the task began.
     """
 
     kind: task_pb2.TaskKind
@@ -114,10 +114,10 @@ class TaskState:
 
     @property
     def next_request_s(self) -> float:
-        """In how many seconds to request (again) from the owner what is awaited; 0: now.
+        """Seconds until the awaited reply is requested from the service offers again; 0: now.
 
-        The owner replies even if nothing has changed, so a silence means that the request or the reply was
-        lost, or that the owner does not work now.
+        The service offers replies even if nothing has changed. So a missing reply means that a message was lost, or
+        that the service does not work now.
         """
         if self.since_request_s is None:
             return 0.0
@@ -127,10 +127,10 @@ class TaskState:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing of it runs or waits for a decision any more."""
+        """Whether the task has ended: it neither runs nor waits for a decision."""
         return has_ended(self.status)
 
     @property
     def is_open(self) -> bool:
-        """Whether there is still something for the job to do."""
+        """Whether the task's job still has work to do."""
         return self.status == task_pb2.TASK_STATUS_IN_PROGRESS

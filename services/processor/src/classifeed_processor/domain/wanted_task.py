@@ -1,4 +1,4 @@
-"""What a caller wants a task for: the file of an upload, the file of a fetch, or the end of a feed."""
+"""Requests for tasks: for the file of an upload, the file of a fetch, or the removal of a feed."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ _OF_A_LOAD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WantedTask:
-    """A request that names exactly one thing to do.
+    """A valid request for one task.
 
     Attributes:
-        upload_id: Set for the file of an upload.
-        feed_loader_task_id: Set, with the next one, for the file of a fetch.
-        feed_loader_result_id: Number of the fetch.
-        feed_version: Of the feed that was fetched, or that ends; 0 for an upload.
-        format_wanted: The one format that the file may have; empty: any.
-        default_currency: ISO code of amounts for which the file names none; empty: as the format says.
-        skip_if_loaded: Whether a load of the same file will do.
-        allow_removals: Whether it may remove as much as it says. The first request for a task decides.
-        allow_changes: Whether it may change prices and availability as it says. The first request for a task decides.
+        upload_id: Id of the upload; None: the file was not uploaded.
+        feed_loader_task_id: Id of the fetch's source; None: the file was not fetched.
+        feed_loader_result_id: Number of the fetch; None: the file was not fetched.
+        feed_version: Version of the feed that was fetched or is removed; 0 for an upload.
+        format_wanted: The only format that the file may have; empty: any.
+        default_currency: ISO code for amounts without a currency; empty: the format's default.
+        skip_if_loaded: Whether an existing load of the same file suffices.
+        allow_removals: Whether all removals are allowed in advance. The first request for a task decides.
+        allow_changes: Whether all changes of prices and availability are allowed in advance. The first request for a
+            task decides.
     """
 
     seller_id: str
@@ -54,7 +55,7 @@ class WantedTask:
 
     @property
     def what(self) -> str:
-        """What it is for, in words."""
+        """A description of the load or removal, for messages."""
         if self.upload_id is not None:
             return f"upload {self.upload_id}"
         if self.feed_loader_result_id is not None:
@@ -63,10 +64,10 @@ class WantedTask:
 
 
 def read_request(request: CreateTaskRequest) -> WantedTask:
-    """Return what the request wants, what it leaves out filled in.
+    """Validate a request and fill in its defaults.
 
     Raises:
-        InvalidArgument: it names nothing to do or several things, or says what does not go with it.
+        InvalidArgument: the request has no origin or several, or fields that do not belong to its origin.
     """
     violations = list(_violations_of(request))
     if violations:
@@ -115,7 +116,7 @@ def _violations_of(request: CreateTaskRequest) -> Iterator[FieldViolation]:
     if not request.upload_id and not is_fetched:
         yield FieldViolation("upload_id", "is missing: a LOAD names its upload, or its fetch by feed_loader_task_id")
     elif request.upload_id:
-        yield from _refuse(request, _OF_A_FETCH, "must be empty beside upload_id: a file has one origin")
+        yield from _refuse(request, _OF_A_FETCH, "must be empty if upload_id is set: a file has one origin")
         if not is_fetched:
             yield from _refuse(request, ("feed_version", "skip_if_loaded"), "must be empty for an upload")
     else:

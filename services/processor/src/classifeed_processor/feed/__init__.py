@@ -1,1 +1,1 @@
-"""Reading a feed file: container, encoding, first pass, second pass, batches. Pure code: no server, no clock."""
+"""Reading of feed files: container, encoding, first pass, second pass, batches. Pure code: no server, no clock."""

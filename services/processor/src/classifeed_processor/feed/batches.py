@@ -1,4 +1,4 @@
-"""Cutting the offers of a run into batches, and the digests by which the owner knows that it has them all."""
+"""Batches of a run's offers, and the digests by which the service offers checks that it has all of them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
 
 MAX_RECORDS = 100
 MAX_SOURCE_BYTES = 256 << 10
-# An issue takes about as much of a message as this much of the source.
+# In a message, an issue takes about as much space as this many bytes of the source.
 _ISSUE_BYTES = 1 << 10
 _DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class RunAddress:
-    """What every batch of a run says of itself."""
+    """Fields that all batches of a run have in common."""
 
     seller_id: str
     namespace: str
@@ -27,7 +27,7 @@ class RunAddress:
 
 
 def content_hash(record: OfferRecord) -> bytes:
-    """Return 16 bytes that stay the same as long as the offer says the same."""
+    """Return a hash of an offer's content, 16 bytes."""
     data = record.content.SerializeToString(deterministic=True)
     return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
 
@@ -37,11 +37,11 @@ class FinalizedBatch:
     """A batch ready to send.
 
     Attributes:
-        batch_id: its number in the run.
-        records: how many offers it holds.
-        digest: 16 bytes of BLAKE2b over its records; the seller, task, run and number are left out of it, so a rerun of
-            the same file has the same digests.
-        value: the whole OfferBatch, serialised.
+        batch_id: number of the batch in the run.
+        records: number of offers in the batch.
+        digest: 16 bytes of BLAKE2b over the records, without seller, task, run and number, so that a rerun of the same
+            file has the same digests.
+        value: the serialized OfferBatch.
     """
 
     batch_id: int
@@ -51,12 +51,12 @@ class FinalizedBatch:
 
 
 def finalize(records: OfferBatch, address: RunAddress, batch_id: int) -> FinalizedBatch:
-    """Return the batch of these records.
+    """Return the finalized batch of some records.
 
     Args:
-        records: A batch with its records and nothing else.
-        address: What it says of its run.
-        batch_id: Its number.
+        records: A batch that has only its records.
+        address: Common fields of the run's batches.
+        batch_id: Number of the batch.
     """
     body = records.SerializeToString(deterministic=True)
     digest = hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
@@ -69,18 +69,18 @@ def finalize(records: OfferBatch, address: RunAddress, batch_id: int) -> Finaliz
         mode=address.mode,
         digest=digest,
     )
-    # Two serialised messages one after the other are the merged message: the records are written once.
+    # Two concatenated serialized messages are the merged message, so the records are serialized once.
     return FinalizedBatch(batch_id, len(records.records), digest, head.SerializeToString() + body)
 
 
 class RunDigest:
-    """The digest over the digests of a run's batches, in their order."""
+    """Digest over the digests of a run's batches, in their order."""
 
     def __init__(self) -> None:
         self._digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
 
     def add(self, batch_digest: bytes) -> None:
-        """Take the next batch's digest."""
+        """Add the digest of the next batch."""
         self._digest.update(batch_digest)
 
     def value(self) -> bytes:
@@ -90,18 +90,18 @@ class RunDigest:
 
 @dataclass(slots=True)
 class BatchFill:
-    """How full the batch at hand is. Only what lies in the file decides, so a rerun cuts alike."""
+    """Fill level of the current batch. It depends only on the file, so a rerun yields the same batches."""
 
     records: int = 0
     source_bytes: int = 0
 
     def has_room(self, source_bytes: int) -> bool:
-        """Says whether an offer of this size goes into the same batch. An empty batch takes any."""
+        """Return whether an offer of this size fits into the batch. An empty batch takes any offer."""
         return self.records == 0 or (
             self.records < MAX_RECORDS and self.source_bytes + source_bytes <= MAX_SOURCE_BYTES
         )
 
     def add(self, record: OfferRecord, source_bytes: int) -> None:
-        """Count an offer in."""
+        """Count an offer of the batch."""
         self.records += 1
         self.source_bytes += source_bytes + _ISSUE_BYTES * len(record.errors)

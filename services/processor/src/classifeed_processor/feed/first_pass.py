@@ -1,8 +1,8 @@
-"""The first pass: is the file well-formed to its end, safe, and made of the parts that its format needs?
+"""The first pass checks that a file is well-formed to its end, safe, and has the parts that its format needs.
 
-Nothing of a file leaves the processor before this pass is through, so a file that fails changes no offer at all. Bare
-expat reads it with two thin handlers. What expat lets pass and libxml2, which reads the second pass, does not
-(namespaces, xml:id, declarations in the DTD), is looked at once more with libxml2 where the file has any of it.
+No offer leaves the processor before this pass is complete, so a file that fails changes no offer. Expat reads the file
+with two thin handlers. libxml2, which reads the second pass, rejects some input that expat accepts (namespaces, xml:id,
+declarations in the DTD). If a file has any of these, this pass also checks it with libxml2.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _SHOWN_BYTES = 4_096
 
 
 def scan_feed(source: SourceFile, spool_dir: Path) -> FeedScan:
-    """Return what the first pass learned of the file.
+    """Check a file and return the result of the first pass.
 
-    Deterministic. Blocks for as long as the file takes to read; writes one file of positions into `spool_dir`.
+    Deterministic. Blocks while it reads the file; writes one file of positions into `spool_dir`.
 
     Raises:
         FeedFault: The file cannot be loaded.

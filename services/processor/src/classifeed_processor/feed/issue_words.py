@@ -1,4 +1,4 @@
-"""The sentences of issues: written when an issue is read, from its code, its parameters and the names of its format."""
+"""Texts of issues, composed when an issue is read, from its code, its parameters and the names of its format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLANK: Final = re.compile(r"\s")
 
 
 class IssueWords:
-    """Writes the sentences of issues in the names of one format."""
+    """Composes the texts of issues with the names of one format."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._words = {code: _Words.of(meaning, names) for code, meaning in ISSUES.items()}
@@ -27,7 +27,7 @@ class IssueWords:
     @classmethod
     @lru_cache(maxsize=32)
     def of_format(cls, name: str) -> Self:
-        """Return the words for a format; those of the first format if this version does not know the name."""
+        """Return the words for a format; if this version does not know its name, those of the first format."""
         try:
             found = format_named(name)
         except KeyError:
@@ -35,9 +35,9 @@ class IssueWords:
         return cls(found.names.words())
 
     def describe(self, error: OfferError) -> None:
-        """Fill title, message, suggestion and expected in, unless the issue came with its message.
+        """Fill in title, message, suggestion and expected, unless the issue has a message.
 
-        An issue whose code this version does not know gets the code as its title.
+        If this version does not know the issue's code, the code becomes the title.
         """
         if error.message:
             return
@@ -64,7 +64,7 @@ class IssueWords:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The words of one code in the names of one format; message and expected have places for the parameters."""
+    """Texts of one code with the names of one format; message and expected have placeholders for the parameters."""
 
     meaning: IssueCode
     message: str
@@ -73,13 +73,13 @@ class _Words:
 
     @classmethod
     def of(cls, meaning: IssueCode, names: Mapping[str, str]) -> _Words:
-        """Return the words with the format's names filled in."""
+        """Return the texts with the format's names filled in."""
         message, expected = _fill(meaning.message, names), _fill(meaning.expected, names)
         return cls(meaning, message, expected, meaning.suggestion.format_map(names))
 
 
 class _Details(dict[str, object]):
-    """Parameters of an issue; one that is missing, as another version stored the issue, is shown as an ellipsis."""
+    """Parameters of an issue; a missing one, if another version stored the issue, is shown as an ellipsis."""
 
     def __missing__(self, name: str) -> object:
         return _Missing()

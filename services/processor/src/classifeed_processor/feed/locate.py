@@ -1,4 +1,4 @@
-"""Finding one offer in a file: where it stands and how it begins, with one read of bare expat."""
+"""Locate an offer in a file: its position and its first characters, by one pass of expat."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from classifeed_processor.feed.source.positions import PositionWriter, read_posi
 from classifeed_processor.feed.source.source import SourceFile
 from classifeed_processor.feed.source.window import SourceWindow
 
-# An excerpt of characters that take four bytes each.
+# Size of an excerpt whose characters take four bytes each.
 _EXCERPT_BYTES = 4 * EXCERPT_CHARS
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an offer begins.
+    """Place of an offer in the file.
 
     Attributes:
-        ordinal: Its position in the file, from 1.
+        ordinal: Number of the offer in the file, from 1.
         line: Line in the file, from 1.
         column: Column in characters, from 1.
-        excerpt: Its first characters, blanks drawn together.
+        excerpt: First characters of the offer, with runs of blanks collapsed.
     """
 
     ordinal: int
@@ -39,15 +39,15 @@ class Place:
 def locate_offer(source: SourceFile, spool_dir: Path, external_id: str, limit: int = 20) -> list[Place]:
     """Return the places of the offers with this id, in the file's order.
 
-    Ids are read as both passes of a load read them. A file that breaks off, or that could not be loaded, gives the
-    places before its fault. Deterministic. Blocks for as long as the file takes to read, at the speed of the first
-    pass; writes one file of positions into `spool_dir`.
+    Ids are read as in both passes of a load. A file that is cut off, or that could not be loaded, yields the places
+    before its fault. Deterministic. Blocks while it reads the file, at the speed of the first pass; writes one file of
+    positions into `spool_dir`.
 
     Args:
         source: The file.
         spool_dir: An empty folder for this call.
-        external_id: The seller's id; blanks around it do not count.
-        limit: Places at most; the file is read no further than the last of them.
+        external_id: The seller's id; blanks around it are ignored.
+        limit: Maximum number of places; the file is read no further than the last of them.
     """
     try:
         opening, attempts = open_attempts(source)
@@ -64,11 +64,11 @@ def locate_offer(source: SourceFile, spool_dir: Path, external_id: str, limit: i
 
 
 class _Enough(Exception):
-    """As many places were found as were requested."""
+    """The maximum number of places was found."""
 
 
 class _WantedId:
-    """Notes position and first byte of the offers with one id."""
+    """Records number and first byte of the offers with one id."""
 
     def __init__(self, external_id: str, limit: int) -> None:
         self._external_id = external_id
@@ -76,8 +76,8 @@ class _WantedId:
         self.offers: list[tuple[int, int]] = []
 
     def add(self, external_id: str, ordinal: int, offset: int, /) -> None:
-        """Take an id of the file."""
-        # At the offer after the last one that is wanted, so that its end is known.
+        """Check an id of the file."""
+        # Stop at the offer after the last place, so that the end of the last offer is known.
         if len(self.offers) >= self._limit:
             raise _Enough
         if external_id == self._external_id:
@@ -85,7 +85,7 @@ class _WantedId:
 
 
 def _read(source: SourceFile, opening: Opening, attempt: Attempt, wanted: _WantedId, positions_path: Path) -> bool:
-    """Read as far as can be read; says whether another encoding should be tried."""
+    """Read up to a fault or the last place; return whether to try another encoding."""
     positions = PositionWriter(positions_path)
     with contextlib.closing(positions), contextlib.suppress(_Enough, FeedFault):
         try:
@@ -96,7 +96,7 @@ def _read(source: SourceFile, opening: Opening, attempt: Attempt, wanted: _Wante
 
 
 def _ranges(offers: list[tuple[int, int]], positions_path: Path) -> list[tuple[int, int, int]]:
-    """Return position, first byte and end of the excerpt of each offer; one that the file cuts off has no end."""
+    """Return number, first byte and end of the excerpt of each offer; a cut-off offer gets the longest excerpt."""
     ranges = []
     complete = enumerate(read_positions(positions_path), 1) if offers else iter(())
     for ordinal, start in offers:
@@ -108,7 +108,7 @@ def _ranges(offers: list[tuple[int, int]], positions_path: Path) -> list[tuple[i
 def _describe(
     source: SourceFile, opening: Opening, attempt: Attempt, ranges: list[tuple[int, int, int]]
 ) -> list[Place]:
-    """Turn byte offsets into lines, columns and excerpts, reading up to the last of them once more."""
+    """Convert byte offsets to lines, columns and excerpts by a second read up to the last offset."""
     places = []
     with open_content(source, opening) as stream, contextlib.suppress(FeedFault):
         window = SourceWindow(stream, attempt.encoding, opening.inserted)

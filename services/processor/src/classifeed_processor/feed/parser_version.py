@@ -1,9 +1,9 @@
-"""The version of how files are read."""
+"""Version of the parser of files."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# Grows by one whenever the same file may give other offers than before: loads of files that have not changed are
-# skipped only as long as it stays.
+# Increment it with every change by which the same file may yield other offers: a load of an unchanged file is skipped
+# only if the version is unchanged, too.
 PARSER_VERSION: Final = 4

@@ -1,4 +1,4 @@
-"""Reading a whole content with bare expat, under its limits, in the first encoding that its bytes fit."""
+"""Read a complete file with expat, within limits, in the first encoding that fits its bytes."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from classifeed_processor.feed.source.source import ByteStream, SourceFile
 
 FALLBACK_ENCODING = "cp1251"
 _AMPLIFICATION_CODE = 43
-# As many characters of several bytes as a text of single bytes may hold by chance.
+# Maximum number of valid multi-byte sequences that a single-byte text may contain by chance.
 _CHANCE_PAIRS = 8
-# Namespaces about which libxml2 has nothing to say.
+# Namespaces that libxml2 accepts without a check.
 _PLAIN_URI = re.compile(r"(https?://(?!www\.w3\.org/(XML|2000/xmlns))[A-Za-z0-9._/-]+)?")
-# A reference to an entity that XML does not know by itself. In an attribute expat passes by those that are declared
-# nowhere, if they could be declared outside of the file.
+# A reference to an entity that XML does not predefine. In an attribute, expat ignores undeclared entities if they could
+# be declared outside of the file.
 _OTHER_REFERENCE = re.compile(rb"&(?!amp;|lt;|gt;|quot;|apos;|#)")
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One way to read the characters of a file.
+    """An attempt to read a file in one encoding.
 
     Attributes:
-        encoding: Encoding that is forced on the parser.
-        warning: What the seller should know when it succeeds.
+        encoding: Encoding that is set for the parser.
+        warning: Warning for the seller if the attempt succeeds; empty: none.
     """
 
     encoding: str
@@ -48,7 +48,7 @@ class Attempt:
 
 
 class EncodingMismatch(Exception):
-    """The bytes do not fit the encoding of this attempt; another one may."""
+    """The bytes do not fit the encoding of this attempt; another encoding may fit."""
 
     def __init__(self, fault: FeedFault) -> None:
         self.fault = fault
@@ -56,10 +56,10 @@ class EncodingMismatch(Exception):
 
 
 def open_attempts(source: SourceFile) -> tuple[Opening, list[Attempt]]:
-    """Return how the content begins, and the encodings to try, the likeliest first.
+    """Return the opening of a file, and the encodings to try, the most likely first.
 
     Raises:
-        FeedFault: The content is no XML, or in an encoding that is not read.
+        FeedFault: The content is not XML, or its encoding is not supported.
     """
     with source.open() as stream:
         prefix = stream.read(PREFIX_BYTES)
@@ -82,14 +82,14 @@ def _attempts(opening: Opening, prefix: bytes) -> list[Attempt]:
 
 
 class ContentReader:
-    """Feeds expat, holds the limits, and hands over to the format's scan at the root.
+    """Feeds expat, enforces the limits, and passes control to the format's scan at the root.
 
     Attributes:
         root: Name of the root element, without its namespace.
-        format_scan: The scan of the format that has this root; None while and where there is none.
-        wants_second_look: Whether libxml2, which reads the second pass, may refuse something that expat let pass.
-        has_entities: Whether the file declares texts by which its offers may be longer than they look.
-        has_namespaces: Whether the file declares any.
+        format_scan: Scan of the root's format; None: the root was not read yet, or has no format.
+        wants_second_look: Whether libxml2, which reads the second pass, may reject something that expat accepted.
+        has_entities: Whether the file declares entities, so that its offers may be longer than their source.
+        has_namespaces: Whether the file declares namespaces.
         error_offset: Byte offset at which the content stopped being well-formed.
     """
 
@@ -107,11 +107,11 @@ class ContentReader:
         self._namespaces: set[str] = set()
 
     def read_through(self, source: SourceFile, opening: Opening, attempt: Attempt) -> int:
-        """Read the content to its end and return its size. Blocks on the disk.
+        """Read the content to its end and return its size in bytes. Blocks on the disk.
 
         Raises:
             FeedFault: The file cannot be loaded.
-            EncodingMismatch: The bytes do not fit the encoding of this attempt; the next one may.
+            EncodingMismatch: The bytes do not fit the encoding of this attempt; try the next one.
         """
         try:
             with open_content(source, opening) as stream:
@@ -188,7 +188,7 @@ class ContentReader:
             if found is not None:
                 self.format_scan = found.scan(self._ids, self._positions, self._limits)
                 self.format_scan.attach(parser, self.root, attributes, frozenset(self._namespaces), self._bytes)
-            # Those of the root are known here; there is no end to what a file could declare.
+            # Only the root's namespaces are collected, because a file could declare any number of them.
             parser.StartNamespaceDeclHandler = self._notice_namespace
 
         def end(_: str) -> None:
@@ -211,7 +211,7 @@ class ContentReader:
         def check(version: str, encoding: str | None, _standalone: int) -> None:
             self.wants_second_look |= version != "1.0"
             if (encoding or "") != declared:
-                # What was seen in the first bytes is forced on both parsers; one of us reads the declaration wrongly.
+                # The encoding from the first bytes is set for both parsers; expat has read another one here.
                 raise unknown_encoding(encoding or "")
 
         return check
@@ -234,5 +234,5 @@ def _fault_of(
         return EncodingMismatch(fault) if attempt.warning else fault
     words = f"A byte of the file does not fit its encoding {opening.declared or 'UTF-8'}"
     wrong = FeedFault("ENCODING_WRONG", words, line=fault.line, column=fault.column)
-    # A text that was UTF-8 so far has a broken place; one that never was is of another encoding.
+    # A file with many valid UTF-8 sequences is damaged UTF-8; one without them has another encoding.
     return EncodingMismatch(wrong) if measure.multibyte <= _CHANCE_PAIRS or attempt.warning else wrong

@@ -1,4 +1,4 @@
-"""The thread that reads one file."""
+"""Thread that reads one file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 class ReadingThread:
-    """One thread for everything that touches the file, so that the event loop goes on renewing leases.
+    """One thread for all work on a file, so that the event loop can still renew leases.
 
-    It is the same thread from the first byte to the last: what lxml parses shares a dictionary with its thread, and
-    going on in another one ends in a crash of the process. Leaving the block lets a call under way end behind our back
-    and then closes what `closing` was given, in the thread as well; nothing waits for it.
+    All calls use the same thread: lxml's objects share a dictionary with their thread, and using them in another thread
+    crashes the process. At the end of the block, a call in progress continues in the background. The functions given to
+    `closing` run after it, in the same thread. The block does not wait for them.
     """
 
     def __init__(self) -> None:
@@ -35,13 +35,13 @@ class ReadingThread:
         self._pool.shutdown(wait=False)
 
     def closing(self, close: Callable[[], None]) -> None:
-        """Has `close` called in the thread at the end."""
+        """Register a function to call in the thread at the end of the block."""
         self._closing.append(close)
 
     def begin(self, work: Callable[[], T]) -> Future[T]:
-        """Begins a call in the thread, after those before it."""
+        """Enqueue a call in the thread."""
         return self._pool.submit(contextvars.copy_context().run, work)
 
     async def call(self, work: Callable[[], T]) -> T:
-        """Return what a call in the thread returns. Cancelled, the call still runs to its end."""
+        """Run a call in the thread and return its result. A cancellation does not stop the call."""
         return await asyncio.wrap_future(self.begin(work))

@@ -1,4 +1,4 @@
-"""The second pass: offer by offer through the schema and the mapping, into batches that are ready to send."""
+"""The second pass: checks and maps offer by offer, and yields batches that are ready to send."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from classifeed_processor.feed.source.content import open_content
 from classifeed_processor.feed.source.positions import read_positions
 from classifeed_processor.feed.source.window import SourceWindow
 
-# What offers without a usable id, and duplicates, are called: this and their position.
+# Offers without a usable id, and duplicates, get this prefix and their number as id.
 STAND_IN = "record:"
-# What a spreadsheet makes of a long number, and what it shows instead of a formula that fails.
+# A spreadsheet's notation of a long number, and its text for a failed formula.
 _DESTROYED_ID = re.compile(
     r"[1-9](?:[.,][0-9]{1,14})?E\+[0-9]{2}"
     r"|#(?:N/A|REF!|NAME\?|VALUE!|DIV/0!|NUM!|NULL!|Н/Д|ССЫЛКА!|ИМЯ\?|ЗНАЧ!|ДЕЛ/0!|ЧИСЛО!|ПУСТО!)|#{3,}"
@@ -36,17 +36,16 @@ def read_batches(
 ) -> Generator[FinalizedBatch, None, None]:
     """Yield the batches of a run, numbered from 1, each with its digest.
 
-    Deterministic: the same file gives the same records in the same batches, whatever the run. Blocks on the disk;
-    memory is one batch and one piece of the file.
-    All of it must be requested in one thread.
+    Deterministic: the same file yields the same records in the same batches in every run. Blocks on the disk. Memory
+    holds one batch and one piece of the file. Use the generator in one thread only.
 
     Args:
-        scan: What the first pass learned of the file.
-        address: What each batch says of its run.
-        default_currency: ISO code of amounts for which the file names none; empty: there is none.
+        scan: Result of the first pass.
+        address: Common fields of the run's batches.
+        default_currency: ISO code for amounts without a currency; empty: none.
 
     Raises:
-        FeedFault: MALFORMED_XML, where libxml2 refuses what the first pass let through.
+        FeedFault: MALFORMED_XML, libxml2 rejects something that the first pass accepted.
     """
     scan.duplicates.rewind()
     reader = _Reader(scan, MappingOptions(address.mode == load_pb2.LOAD_MODE_PATCH, default_currency))
@@ -80,7 +79,7 @@ class _Reader:
         self._issues = IssueWriter(self._place, found.names)
 
     def offers(self) -> Iterator[tuple[FeedOffer, int]]:
-        """Yield each offer with its size in bytes; the offer before is released when the next is requested."""
+        """Yield each offer with its size in bytes; an offer is dropped when the next one is requested."""
         scan = self._scan
         positions = read_positions(scan.positions)
         with open_content(scan.source, scan.opening) as stream:
@@ -108,7 +107,7 @@ class _Reader:
     def _read_plain(
         self, window: SourceWindow, positions: Iterator[tuple[int, int]], rules: PlainRules
     ) -> Iterator[tuple[FeedOffer, int]]:
-        """Yield the offers of a file whose offers can be read one by one: by a pattern, or by libxml2 where need be."""
+        """Yield offers that can be read one by one: by a pattern, or by libxml2 if needed."""
         encoding = self._scan.encoding
         parser = OfferParser(encoding)
         for start, end in positions:
@@ -132,7 +131,7 @@ class _Reader:
         self._size = end - start
 
     def fill(self, record: OfferRecord, element: FeedOffer) -> None:
-        """Fill the record of the offer at hand: duplicate, without id, too large, or mapped."""
+        """Fill the record of the current offer: duplicate, without an id, too large, or mapped."""
         place = self._place
         external_id = self._shape.ids.read(element)
         record.ordinal = place.ordinal
@@ -150,7 +149,7 @@ class _Reader:
             if first is not None:
                 record.kind = offer_requests_pb2.RECORD_KIND_DUPLICATE
                 record.external_id = f"{STAND_IN}{place.ordinal}"
-                # Offers whose ids were destroyed look like each other, and are not.
+                # Offers whose ids were destroyed have equal ids but are different.
                 if not is_destroyed:
                     issues.add("DUPLICATE_ID", field=self._id_field, value=external_id, first_line=first.line)
             else:
@@ -187,6 +186,6 @@ class _Reader:
 
 
 def _text_bytes(offer: etree._Element) -> int:
-    """Return how long the texts of an offer are with its entities resolved."""
+    """Return the size of an offer's texts with entities resolved, in bytes."""
     texts = (text for each in offer.iter() for text in (each.text, each.tail, *each.attrib.values()))
     return sum(len(str(text).encode()) for text in texts if text)

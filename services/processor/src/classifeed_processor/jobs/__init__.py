@@ -1,1 +1,1 @@
-"""Entry points of the job engine: handlers that translate and call."""
+"""Entry points of the job engine: handlers that call use cases."""

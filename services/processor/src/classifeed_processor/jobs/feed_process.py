@@ -16,7 +16,7 @@ registry = Registry()
 
 
 class FeedProcessArgs(BaseModel):
-    """Which task."""
+    """Key of the task to run."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,23 +26,21 @@ class FeedProcessArgs(BaseModel):
 
     @property
     def key(self) -> TaskKey:
-        """The task's."""
+        """The key of the task."""
         return TaskKey(self.seller_id, self.namespace, self.task_id)
 
 
 async def end_unfinished(tx: Tx, args: FeedProcessArgs, job: FailedJob) -> None:
-    """End the task with its job."""
+    """End the task in the transaction that ends its job."""
     await fail_task(tx, args.key, job)
 
 
-# It goes on by the task's phase, so a drain may stop it at once.
+# It continues from the task's phase, so a drain may stop it at once.
 @registry.register(
     TASK, backoff=Exponential(first_s=1.0, cap_s=60.0), resumes=True, max_unknown_faults=5, on_failed=end_unfinished
 )
 async def feed_process(ctx: JobContext, args: FeedProcessArgs) -> None:
-    """Run the task. Passing faults raise, and the engine tries again for as long as they last; the fifth of others ends
-    the task.
-    """
+    """Run a task. The engine retries temporary faults without limit; the fifth other fault ends the task."""
     parts = ctx.resources
     assert isinstance(parts, RunParts)
     await process_feed(ctx, parts, args.key)

@@ -1,1 +1,1 @@
-"""Entry points of gRPC: translate and call."""
+"""Entry points of gRPC: translate requests and call use cases."""

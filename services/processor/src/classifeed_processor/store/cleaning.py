@@ -29,13 +29,13 @@ _STATUSES = {
 
 
 async def list_namespaces(tx: Tx, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
-    """Return namespaces that ever had a task, as (seller, namespace), in their order behind `after`."""
+    """Return namespaces that ever had a task, as (seller, namespace), sorted, after the namespace `after`."""
     parameters = {"seller_id": after[0], "namespace": after[1], "limit": limit}
     return [(row[0], row[1]) for row in await (await tx.execute(_LIST_NAMESPACES, parameters)).fetchall()]
 
 
 async def list_old_tasks(tx: Tx, namespaces: Sequence[tuple[str, str]], *, kept: int, limit: int) -> list[TaskKey]:
-    """Return at most `limit` tasks of the namespaces that can go: `kept` is the number that stay of each."""
+    """Return at most `limit` tasks of the namespaces to delete; `kept` tasks are kept in each namespace."""
     parameters = {
         "sellers": [seller for seller, _ in namespaces],
         "namespaces": [namespace for _, namespace in namespaces],
@@ -47,7 +47,7 @@ async def list_old_tasks(tx: Tx, namespaces: Sequence[tuple[str, str]], *, kept:
 
 
 async def delete_details(tx: Tx, keys: Sequence[TaskKey], limit: int) -> tuple[int, ...]:
-    """Delete issues, late ones, chunks and batches of tasks, at most `limit` of each; return how many of each went."""
+    """Delete issues, late errors, chunks and batches of tasks, at most `limit` of each; return the number of each."""
     parameters = {**_columns(keys), "limit": limit}
     errors = await tx.execute(_DELETE_ERRORS, parameters)
     late = await tx.execute(_DELETE_LATE_ERRORS, parameters)
@@ -57,7 +57,7 @@ async def delete_details(tx: Tx, keys: Sequence[TaskKey], limit: int) -> tuple[i
 
 
 async def delete_tasks(tx: Tx, keys: Sequence[TaskKey]) -> int:
-    """Delete ended tasks with statistics and files; return how many rows went. Their details are gone already."""
+    """Delete ended tasks with statistics and files, after their details; return the number of deleted rows."""
     parameters = _columns(keys)
     await tx.execute(_DELETE_FILES, parameters)
     statistics = await tx.execute(_DELETE_STATISTICS, parameters)

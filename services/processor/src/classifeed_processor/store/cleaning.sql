@@ -1,4 +1,4 @@
--- What of ended tasks has been kept long enough.
+-- Deletes old tasks and their details.
 
 -- name: list_namespaces
 SELECT seller_id, namespace FROM task_counters
@@ -7,9 +7,9 @@ ORDER BY seller_id, namespace
 LIMIT %(limit)s
 
 -- name: list_old_tasks
--- Of each namespace: ended tasks behind the newest ones, and all before a removal of its feed that has succeeded. What
--- later tasks are compared with stays: the newest removal, the newest fetch that was loaded, and the newest task that was
--- not passed over. The kind 2 is the one of the index: DELETE.
+-- In each namespace: ended tasks except the newest ones, and all tasks before a successful removal of its feed. Tasks that
+-- later tasks are compared with are kept: the newest removal, the newest loaded fetch, and the newest task that was neither
+-- superseded nor canceled before it began. Kind 2 is DELETE, as in the index.
 SELECT n.seller_id, n.namespace, o.task_id
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[]) AS n(seller_id, namespace)
 CROSS JOIN LATERAL (
@@ -87,7 +87,7 @@ USING unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]
 WHERE s.seller_id = n.seller_id AND s.namespace = n.namespace AND s.task_id = n.task_id
 
 -- name: delete_tasks
--- An ended task never opens again.
+-- An ended task is never reopened.
 DELETE FROM tasks t
 USING unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]) AS n(seller_id, namespace, task_id)
 WHERE t.seller_id = n.seller_id AND t.namespace = n.namespace AND t.task_id = n.task_id AND t.ended_at IS NOT NULL

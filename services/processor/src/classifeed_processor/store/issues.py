@@ -1,4 +1,4 @@
-"""Statements about issues past those that have a row."""
+"""Statements about issues that have no rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ALL: Final = (1 << 31) - 1
 
 
 class FileKind(IntEnum):
-    """What a file of a load holds."""
+    """Kind of a load's file."""
 
     ISSUES = 1
 
@@ -41,8 +41,8 @@ class IssueFile(NamedTuple):
 
     Attributes:
         sha256: hash of the object, in hex.
-        issues: how many it holds.
-        blocks: where they are.
+        issues: number of issues in the file.
+        blocks: index of the blocks in the file.
     """
 
     sha256: str
@@ -51,7 +51,7 @@ class IssueFile(NamedTuple):
 
 
 async def insert_chunks(tx: Tx, key: TaskKey, run: int, chunks: Iterable[PackedBlock]) -> None:
-    """Keep issues of a run."""
+    """Insert chunks of a run's issues."""
     packed = list(chunks)
     if packed:
         columns = {
@@ -62,26 +62,26 @@ async def insert_chunks(tx: Tx, key: TaskKey, run: int, chunks: Iterable[PackedB
 
 
 async def list_chunks(tx: Tx, key: TaskKey, run: int, *, limit: int = _ALL) -> list[Chunk]:
-    """Return the first chunks of a run, in the order in which they came."""
+    """Return the first chunks of a run, in the order of their insertion."""
     rows = await (await tx.execute(_LIST_CHUNKS, {**key._asdict(), "run": run, "limit": limit})).fetchall()
     return [Chunk(row[0], IssueBlock.FromString(row[1])) for row in rows]
 
 
 async def read_chunk(tx: Tx, key: TaskKey, chunk_id: int) -> bytes | None:
-    """Return the compressed issues of a chunk; None if it is packed by now."""
+    """Return the compressed issues of a chunk; None: it was packed meanwhile."""
     row = await (await tx.execute(_READ_CHUNK, {**key._asdict(), "chunk_id": chunk_id})).fetchone()
     return None if row is None else bytes(row[0])
 
 
 async def count_chunks(tx: Tx, key: TaskKey, *, limit: int) -> tuple[int | None, int]:
-    """Return the id of the first chunk of a task, and how many there are, counted up to `limit`."""
+    """Return the id of a task's first chunk, and the number of its chunks, counted up to `limit`."""
     row = await (await tx.execute(_COUNT_CHUNKS, {**key._asdict(), "limit": limit})).fetchone()
     assert row is not None
     return row[0], row[1]
 
 
 async def put_aside(tx: Tx, key: TaskKey, chunk_ids: Sequence[int]) -> None:
-    """Keep chunks that cannot be read out of lists and files; they go with their task."""
+    """Exclude damaged chunks from lists and files; they are deleted with their task."""
     if chunk_ids:
         await tx.execute(_PUT_ASIDE, {**key._asdict(), "chunk_ids": list(chunk_ids)})
 
@@ -92,12 +92,12 @@ async def delete_chunks(tx: Tx, key: TaskKey, chunk_ids: Sequence[int]) -> None:
 
 
 async def read_file(tx: Tx, key: TaskKey) -> IssueFile | None:
-    """Return the file of issues of a load; None if it has none."""
+    """Return the file of a load's issues; None: there is none."""
     row = await (await tx.execute(_READ_FILE, {**key._asdict(), "kind": FileKind.ISSUES})).fetchone()
     return None if row is None else IssueFile(row[0], row[1], IssueIndex.FromString(row[2]))
 
 
 async def put_file(tx: Tx, key: TaskKey, file: IssueFile) -> None:
-    """Name the file of issues of a load, in place of the one before."""
+    """Store the name of the file of a load's issues, in place of the previous one."""
     columns = {"object": file.sha256, "count": file.issues, "index": file.blocks.SerializeToString()}
     await tx.execute(_PUT_FILE, {**key._asdict(), "kind": FileKind.ISSUES, **columns})

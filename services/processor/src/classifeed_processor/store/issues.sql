@@ -1,4 +1,4 @@
--- Issues past those that have a row: chunks while a load runs, one file of all of them afterwards.
+-- Issues without rows: chunks while a load runs, one file of all of them afterwards.
 
 -- name: insert_chunks
 INSERT INTO issue_chunks (seller_id, namespace, task_id, run, summary, issues)
@@ -16,7 +16,7 @@ SELECT issues FROM issue_chunks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND chunk_id = %(chunk_id)s
 
 -- name: count_chunks
--- The first chunk of a task that is not packed, and how many there are, up to the limit.
+-- The first unpacked chunk of a task, and the number of its chunks, up to the limit.
 SELECT min(chunk_id), count(*)
 FROM (SELECT chunk_id FROM issue_chunks
       WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run > 0
@@ -24,7 +24,7 @@ FROM (SELECT chunk_id FROM issue_chunks
       LIMIT %(limit)s) AS first
 
 -- name: put_aside
--- Nothing reads a chunk of run 0; it goes with its task.
+-- A chunk of run 0 is never read; it is deleted with its task.
 UPDATE issue_chunks SET run = 0
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
   AND chunk_id = ANY(%(chunk_ids)s::bigint[])

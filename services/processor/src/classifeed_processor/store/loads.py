@@ -17,12 +17,12 @@ _FIGURES = ("total", "added", "updated", "unchanged", "removed", "skipped", "dup
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A task as it stands.
+    """State of a task, for reports.
 
     Attributes:
-        waited_s: until it began, or ended without.
-        duration_s: from its beginning to its end; None unless it had both.
-        statistics: of its run; None: it has had none.
+        waited_s: Seconds until the task began, or ended without a run.
+        duration_s: Seconds from its begin to its end; None: it has not had both.
+        statistics: Serialized statistics of its run; None: it has had no run.
     """
 
     kind: TaskKind
@@ -39,17 +39,17 @@ class Load:
 
     @property
     def kind_name(self) -> str:
-        """Its kind in lower case, without the prefix."""
+        """The kind in lower case, without the prefix."""
         return name_of(TaskKind, self.kind)
 
     @property
     def status_name(self) -> str:
-        """Its status in lower case, without the prefix."""
+        """The status in lower case, without the prefix."""
         return name_of(TaskStatus, self.status)
 
     @property
     def source(self) -> str:
-        """Where its file comes from."""
+        """The origin of the file: fetch, upload or rerun; removal if there is no file."""
         if self.is_fetched:
             return "fetch"
         if self.is_uploaded:
@@ -58,14 +58,14 @@ class Load:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The figures of its offers and issues by their names."""
+        """Numbers of offers and issues by outcome."""
         found = FeedStatistics.FromString(self.statistics or b"")
         rejected = found.rejected_validation + found.rejected_moderation
         return {**{name: getattr(found, name) for name in _FIGURES}, "rejected": rejected}
 
 
 async def read_load(tx: Tx, key: TaskKey) -> Load:
-    """Return the load of a task that is there."""
+    """Return the load of a task, which must exist."""
     async with tx.cursor(row_factory=class_row(Load)) as cursor:
         row = await (await cursor.execute(_READ_LOAD, key._asdict())).fetchone()
     assert row is not None

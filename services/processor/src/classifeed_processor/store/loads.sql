@@ -1,4 +1,4 @@
--- What the log and the metrics report of a load.
+-- Data of a load for the log and the metrics.
 
 -- name: read_load
 SELECT t.kind, t.status, t.format, t.format_wanted, t.source_bytes, t.upload_id IS NOT NULL AS is_uploaded,

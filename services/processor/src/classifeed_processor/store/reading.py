@@ -28,7 +28,7 @@ _COUNT_FAILING_JOBS = _SQL["count_failing_jobs"]
 
 
 class SentBatch(NamedTuple):
-    """A batch on its way, or back."""
+    """A batch that was sent, with the time of its reply if there is one."""
 
     batch_id: int
     sent_at: datetime
@@ -36,7 +36,7 @@ class SentBatch(NamedTuple):
 
 
 async def get_task(tx: Tx, key: TaskKey) -> Task | None:
-    """Return one task with its statistics; None when there is none."""
+    """Return a task with its statistics; None: it does not exist."""
     rows = await fetch_named(tx, _GET_TASK, key._asdict())
     return _task(rows[0]) if rows else None
 
@@ -48,17 +48,17 @@ async def list_tasks(tx: Tx, seller_id: str, namespace: str, *, before: int, lim
 
 
 async def find_tasks(tx: Tx, keys: Sequence[TaskKey]) -> list[TaskKey]:
-    """Return those of the tasks that there are."""
+    """Return the keys of the tasks that exist."""
     return [TaskKey(*row) for row in await (await tx.execute(_FIND_TASKS, _named(keys))).fetchall()]
 
 
 async def find_standings(tx: Tx, keys: Sequence[TaskKey]) -> list[Task]:
-    """Return how those of the tasks stand that there are: kind, status, phase, error and counts."""
+    """Return kind, status, phase, error and counts of the tasks that exist."""
     return [_standing(row) for row in await fetch_named(tx, _FIND_STANDINGS, _named(keys))]
 
 
 async def list_errors(tx: Tx, key: TaskKey, run: int, parameters: dict[str, Any]) -> list[OfferError]:
-    """Return issues of a task's run that have a row, errors before warnings, each in the order of the file."""
+    """Return issues of a run that have rows, errors before warnings, each in the order of the file."""
     rows = await fetch_named(tx, _LIST_ERRORS, {**key._asdict(), "run": run, **parameters})
     return [_error_of(row._asdict()) for row in rows]
 
@@ -71,40 +71,40 @@ def _error_of(columns: dict[str, Any]) -> OfferError:
 
 
 async def find_batch(tx: Tx, key: TaskKey, run: int, ordinal: int) -> SentBatch | None:
-    """Return the batch of a run that the offer at this position of the file is in; None when it was not sent."""
+    """Return the batch of a run that contains the offer with this number in the file; None: it was not sent."""
     row = await (await tx.execute(_FIND_BATCH, {**key._asdict(), "run": run, "ordinal": ordinal})).fetchone()
     return None if row is None else SentBatch(*row)
 
 
 async def first_sent(tx: Tx, key: TaskKey, run: int) -> datetime | None:
-    """Return when the first batch of a run was sent; None when none was."""
+    """Return the time at which the first batch of a run was sent; None: none was sent."""
     row = await (await tx.execute(_FIRST_SENT, {**key._asdict(), "run": run})).fetchone()
     return None if row is None else row[0]
 
 
 async def count_open(tx: Tx) -> int:
-    """Return how many tasks wait, run, or wait for their replies."""
+    """Return the number of tasks that are queued, run, or wait for replies."""
     row = await (await tx.execute(_COUNT_OPEN, {"held": task_pb2.TASK_STATUS_HELD})).fetchone()
     assert row is not None
     return int(row[0])
 
 
 async def count_held(tx: Tx) -> tuple[int, float]:
-    """Return how many tasks wait for a decision, and for how many seconds the first has waited."""
+    """Return the number of held tasks, and the waiting time of the oldest, in seconds."""
     row = await (await tx.execute(_COUNT_HELD, {"held": task_pb2.TASK_STATUS_HELD})).fetchone()
     assert row is not None
     return row[0], row[1]
 
 
 async def count_unheard(tx: Tx, asks: int) -> tuple[int, float]:
-    """Return how many tasks have requested replies so often in vain, and for how many seconds the first has waited."""
+    """Return the number of tasks with at least `asks` requests without a reply, and the longest wait, in seconds."""
     row = await (await tx.execute(_COUNT_UNHEARD, {"asks": asks})).fetchone()
     assert row is not None
     return row[0], row[1]
 
 
 async def count_failing_jobs(tx: Tx, queue: str, attempts: int) -> tuple[int, str]:
-    """Return how many jobs of a queue wait for a further attempt after so many, and an error of one of them."""
+    """Return the number of a queue's jobs that wait after at least `attempts` attempts, and an error of one of them."""
     row = await (await tx.execute(_COUNT_FAILING_JOBS, {"queue": queue, "attempts": attempts})).fetchone()
     assert row is not None
     return row[0], row[1]

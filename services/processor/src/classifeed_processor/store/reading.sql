@@ -1,4 +1,4 @@
--- What the gRPC entry points read.
+-- Reads for the gRPC entry points.
 
 -- name: get_task
 SELECT t.seller_id, t.namespace, t.task_id, t.kind, t.status, t.phase, t.run, t.mode, t.disposition, t.upload_id,
@@ -48,7 +48,7 @@ ORDER BY level, ordinal, line, error_id
 LIMIT %(limit)s
 
 -- name: find_batch
--- Batches are cut in the order of the file, so the offers before one say which batch it is in.
+-- Batches are in the order of the file, so the number of earlier offers determines the batch of an offer.
 SELECT batch_id, sent_at, answered_at
 FROM (SELECT batch_id, sent_at, answered_at, sum(records) OVER (ORDER BY batch_id) AS last_ordinal
       FROM offer_batches
@@ -67,16 +67,16 @@ LIMIT 1
 SELECT count(*) FROM tasks WHERE ended_at IS NULL AND status <> %(held)s
 
 -- name: count_held
--- Tasks that wait for a decision, and for how long the first of them has.
+-- The number of held tasks, and the waiting time of the oldest.
 SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(held_at)), 0)::float8
 FROM tasks WHERE ended_at IS NULL AND status = %(held)s
 
 -- name: count_failing_jobs
--- Jobs of a queue that wait for a further attempt after so many, and an error of one of them.
+-- The number of a queue's jobs that wait after some attempts, and an error of one of them.
 SELECT count(*), coalesce(min(error), '')
 FROM dl_jobs WHERE queue = %(queue)s AND waits_for = 'time' AND attempt >= %(attempts)s
 
 -- name: count_unheard
--- Open tasks whose owner got so many requests in vain, and how long the first of them has been waiting.
+-- The number of open tasks with some requests without a reply, and the longest wait.
 SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(updated_at)), 0)::float8
 FROM tasks WHERE ended_at IS NULL AND asks >= %(asks)s

@@ -5,13 +5,13 @@ SELECT seller_id, namespace, task_id, rerun_of FROM tasks
 WHERE seller_id = %(seller_id)s AND request_id = %(request_id)s
 
 -- name: lock_earlier
--- While it is locked it is not cleaned up, and so neither is its reference to the file.
+-- While the task is locked, it is not cleaned up, and its reference to the file stays.
 SELECT kind, status, source_sha256 FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 FOR KEY SHARE
 
 -- name: insert_rerun
--- All that says what is loaded and how is that of the earlier task.
+-- The file and the options of the load are copied from the earlier task.
 INSERT INTO tasks (seller_id, namespace, task_id, kind, status, phase, mode, disposition, source_sha256, source_bytes,
                    file_name, format_wanted, default_currency, parser_version, decision, job_id, rerun_of, request_id)
 SELECT t.seller_id, t.namespace, %(task_id)s, t.kind, %(status)s, %(phase)s, t.mode, t.disposition, t.source_sha256,

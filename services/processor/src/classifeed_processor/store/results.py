@@ -25,7 +25,10 @@ _NOTE_LATE_ERRORS = _SQL["note_late_errors"]
 
 @dataclass(frozen=True, slots=True)
 class LockedTask:
-    """A task as the consumer finds it; `window` is a value of `Window`, `sent_s` the age of the end of its run."""
+    """State of a task, for the consumer.
+
+    `window` is a value of `Window`. `sent_s` is the time since all batches of its run were acknowledged, in seconds.
+    """
 
     status: int
     phase: int
@@ -38,7 +41,7 @@ class LockedTask:
 
 
 async def lock_tasks(tx: Tx, keys: Collection[TaskKey]) -> dict[TaskKey, LockedTask]:
-    """Return the tasks that exist, locked until the transaction ends."""
+    """Lock the tasks that exist until the transaction ends, and return them."""
     columns = {
         "sellers": [key.seller_id for key in keys],
         "namespaces": [key.namespace for key in keys],
@@ -49,7 +52,7 @@ async def lock_tasks(tx: Tx, keys: Collection[TaskKey]) -> dict[TaskKey, LockedT
 
 
 async def note_replies(tx: Tx, batches: Sequence[tuple[TaskKey, int, int]]) -> set[tuple[TaskKey, int]]:
-    """Note the replies to batches (task, run, number); return those that had none before, as (task, number)."""
+    """Store the replies to batches (task, run, number); return the batches with a first reply, as (task, number)."""
     if not batches:
         return set()
     columns = {
@@ -64,24 +67,24 @@ async def note_replies(tx: Tx, batches: Sequence[tuple[TaskKey, int, int]]) -> s
 
 
 async def lock_statistics(tx: Tx, key: TaskKey, run: int) -> FeedStatistics:
-    """Return the statistics of the task's run, locked until the transaction ends; empty when there are none."""
+    """Lock the statistics of a run until the transaction ends, and return them; empty: there are none."""
     row = await (await tx.execute(_LOCK_STATISTICS, key._asdict())).fetchone()
     return FeedStatistics.FromString(row[1]) if row is not None and row[0] == run else FeedStatistics()
 
 
 async def save_statistics(tx: Tx, key: TaskKey, statistics: FeedStatistics, *, replied: bool) -> None:
-    """Write statistics; `replied` moves the times of the first and the last reply."""
+    """Write statistics; `replied` updates the times of the first and the last reply."""
     columns = {"statistics": statistics.SerializeToString(), "replied": replied}
     await tx.execute(_SAVE_STATISTICS, {**key._asdict(), **columns})
 
 
 async def touch_task(tx: Tx, key: TaskKey) -> None:
-    """Say that the task has changed."""
+    """Update the time of the task's last change."""
     await tx.execute(_TOUCH_TASK, key._asdict())
 
 
 async def insert_errors(tx: Tx, key: TaskKey, run: int, errors: Sequence[OfferError]) -> None:
-    """Keep issues; one that is there already is not kept twice."""
+    """Insert issues; an issue that exists already is not inserted again."""
     unique = {(error.external_id, error.error_id): error for error in errors}
     if not unique:
         return
@@ -110,11 +113,14 @@ async def insert_errors(tx: Tx, key: TaskKey, run: int, errors: Sequence[OfferEr
 
 
 async def note_late_errors(tx: Tx, key: TaskKey, late: Sequence[LateError], *, limit: int) -> set[tuple[str, str]]:
-    """Note what was found out late; return what was not known before, as (external id, error id).
+    """Store late errors; return the new ones, as (external id, error id).
 
     Args:
-        limit: the most rows of the task that errors are noted in which move no count; those past it are not known the
-            next time either.
+        tx: open transaction.
+        key: key of the task.
+        late: late errors.
+        limit: maximum number of the task's rows up to which errors that move no count are stored; errors beyond it
+            are new each time.
     """
     columns = {
         "external_ids": [each.error.external_id for each in late],

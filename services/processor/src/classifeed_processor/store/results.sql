@@ -1,7 +1,7 @@
--- What the owner of the offers replied, taken in with the position of the consumer.
+-- Replies of the service offers, stored in one transaction with the position of the consumer.
 
 -- name: lock_tasks
--- In key order, so that two transactions never wait for each other.
+-- Locks in the order of keys, which prevents deadlocks.
 SELECT t.seller_id, t.namespace, t.task_id, t.status, t.phase, t.run, t.incomplete_runs, t.window_state AS "window",
        t.job_id, extract(epoch FROM clock_timestamp() - t.sent_at)::float8 AS sent_s, t.decision
 FROM tasks t
@@ -11,7 +11,7 @@ ORDER BY t.seller_id, t.namespace, t.task_id
 FOR UPDATE OF t
 
 -- name: note_replies
--- Only the first reply to a batch counts; the rows that come back are those.
+-- Only the first reply to a batch counts; the returned rows are the batches with a first reply.
 UPDATE offer_batches b SET answered_at = clock_timestamp()
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[], %(runs)s::integer[],
             %(batch_ids)s::bigint[]) AS n(seller_id, namespace, task_id, run, batch_id)
@@ -36,7 +36,7 @@ UPDATE tasks SET updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 
 -- name: insert_errors
--- The same issue reported twice is one row. Those of earlier runs went when this one began.
+-- A repeated issue is one row. Issues of earlier runs were deleted when this run began.
 INSERT INTO offer_errors (seller_id, namespace, task_id, external_id, error_id, run, ordinal, level, kind, code, field,
                           line, "column", path, excerpt, value, expected, title, message, suggestion, count,
                           parameters)
@@ -52,8 +52,8 @@ FROM unnest(%(external_ids)s::text[], %(error_ids)s::text[], %(ordinals)s::bigin
 ON CONFLICT (seller_id, namespace, task_id, external_id, error_id) DO NOTHING
 
 -- name: note_late_errors
--- Only the first time that something is found out counts; the rows that come back are those. What moves a count is noted
--- always; of the rest no more than %(limit)s rows of the task, and what is past them comes back each time that it is found out.
+-- Only the first report of a late error counts; the returned rows are the new errors. Errors that move a count are always
+-- stored. Other errors are stored up to %(limit)s rows of the task; errors beyond that are returned each time.
 WITH n AS (
     SELECT external_id, error_id, bool_or(moves) AS moves
     FROM unnest(%(external_ids)s::text[], %(error_ids)s::text[], %(move)s::boolean[]) AS u (external_id, error_id, moves)

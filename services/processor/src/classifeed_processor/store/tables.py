@@ -35,7 +35,7 @@ def _task_key() -> list[Column[str] | Column[int]]:
     return [*_namespace_key(), Column("task_id", BigInteger, primary_key=True)]
 
 
-# Gives a namespace's tasks their numbers, and their makers an order to stand in.
+# Assigns the ids of a namespace's tasks, and serializes their creation.
 task_counters = Table("task_counters", metadata, *_namespace_key(), Column("last_task_id", BigInteger, nullable=False))
 
 tasks = Table(
@@ -46,22 +46,22 @@ tasks = Table(
     Column("status", SmallInteger, nullable=False),
     Column("phase", SmallInteger, nullable=False),
     Column("run", Integer, nullable=False, server_default=text("0")),
-    # How often batches, or replies to them, were lost.
+    # Number of runs in which batches, or replies to them, were lost.
     Column("incomplete_runs", Integer, nullable=False, server_default=text("0")),
     Column("mode", SmallInteger, nullable=False),
     Column("disposition", SmallInteger, nullable=False),
-    # A LOAD has an upload, a fetch, or an earlier task whose file it loads again; a DELETE has none of these, and no
+    # A LOAD has an upload, a fetch, or an earlier task whose file it loads again. A DELETE has none of these, and no
     # file.
     Column("upload_id", Text),
     Column("feed_loader_task_id", BigInteger),
     Column("feed_loader_result_id", BigInteger),
-    # Of the feed that a fetch or a DELETE was made by; 0 for an upload.
+    # Version of the feed of a fetch or a DELETE; 0 for an upload.
     Column("feed_version", BigInteger, nullable=False, server_default=text("0")),
-    # The one format that the file may have; empty: any.
+    # The only format that the file may have; empty: any.
     Column("format_wanted", Text, nullable=False, server_default=""),
-    # ISO code of amounts for which the file names none; empty: as the format says.
+    # ISO code for amounts without a currency; empty: the format's default.
     Column("default_currency", Text, nullable=False, server_default=""),
-    # How files were read when the task was made; 0: before this was noted.
+    # Version of the parser when the task was created; 0: the task is older than this column.
     Column("parser_version", Integer, nullable=False, server_default=text("0")),
     Column("source_sha256", Text, nullable=False),
     Column("source_bytes", BigInteger, nullable=False),
@@ -73,30 +73,30 @@ tasks = Table(
     Column("error_message", Text, nullable=False, server_default=""),
     Column("error_line", BigInteger, nullable=False, server_default=text("0")),
     Column("error_column", BigInteger, nullable=False, server_default=text("0")),
-    # What the terminal message of the run says; known in phase SENT.
+    # Fields of the run's TaskEnd; known in phase SENT.
     Column("batch_count", BigInteger),
     Column("digest", LargeBinary),
-    # A HoldDecision: what was decided about it, by `decided_at`, or allowed before it began.
+    # A HoldDecision: the decision about a held task, made at `decided_at`, or what was allowed before it began.
     Column("decision", SmallInteger, nullable=False, server_default=text("0")),
     Column("decided_at", DateTime(timezone=True)),
-    # The LoadHold of a task that was held, and since when.
+    # The LoadHold of a held task, and the time at which it was held.
     Column("hold", LargeBinary),
     Column("held_at", DateTime(timezone=True)),
-    # When all batches of the run had been acknowledged; known in phase SENT.
+    # Time at which all batches of the run were acknowledged; known in phase SENT.
     Column("sent_at", DateTime(timezone=True)),
-    # The job that runs it, to be made due when a reply has moved the task.
+    # The job that runs the task; it is made due when a reply has moved the task.
     Column("job_id", Uuid),
     # A value of domain.tasks.Window.
     Column("window_state", SmallInteger, nullable=False, server_default=text("0")),
-    # How often what is awaited was requested from the owner, and when last; 0 and none once it has replied.
+    # Number and last time of requests for the awaited reply; 0 and NULL after the reply.
     Column("asks", Integer, nullable=False, server_default=text("0")),
     Column("asked_at", DateTime(timezone=True)),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
-    # When its first run began, past the wait in the queue.
+    # Time at which the first run began, after the wait in the queue.
     Column("begun_at", DateTime(timezone=True)),
     Column("ended_at", DateTime(timezone=True)),
-    # The task of the namespace whose file it loads again, and what made the call for that idempotent.
+    # The task whose file is loaded again, and the id that makes the request for it idempotent.
     Column("rerun_of", BigInteger),
     Column("request_id", Text),
 )
@@ -144,7 +144,7 @@ offer_batches = Table(
     Column("sent_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("answered_at", DateTime(timezone=True)),
 )
-# The window of a run is the number of these rows.
+# The number of these rows is compared with the window of the run.
 Index(
     "offer_batches_unanswered",
     offer_batches.c.seller_id,
@@ -158,7 +158,7 @@ feed_statistics = Table(
     "feed_statistics",
     metadata,
     *_task_key(),
-    # The run that the figures are of; a new run begins at nothing.
+    # The run of the statistics; a new run resets them.
     Column("run", Integer, nullable=False),
     Column("statistics", LargeBinary, nullable=False),
     Column("first_answer_at", DateTime(timezone=True)),
@@ -186,9 +186,9 @@ offer_errors = Table(
     Column("title", Text, nullable=False),
     Column("message", Text, nullable=False),
     Column("suggestion", Text, nullable=False),
-    # How often it occurs in this field of the offer.
+    # Number of occurrences in this field of the offer.
     Column("count", Integer, nullable=False, server_default=text("1")),
-    # An OfferError with nothing but `parameters`, from which the sentences are written; empty where these are stored.
+    # An OfferError with only `parameters`, from which the texts are composed; empty if the texts are stored.
     Column("parameters", LargeBinary, nullable=False, server_default=""),
 )
 Index(
@@ -202,7 +202,7 @@ Index(
     offer_errors.c.error_id,
 )
 
-# Issues past those that have a row, until the load has ended and they are in its file.
+# Issues without rows, until they are packed into the file of the ended load.
 issue_chunks = Table(
     "issue_chunks",
     metadata,
@@ -228,7 +228,7 @@ load_files = Table(
     Column("index", LargeBinary, nullable=False),
 )
 
-# What was found out about offers after the results of their batches, so that each counts once.
+# Errors of offers that were found after the replies to their batches, so that each counts once.
 late_errors = Table(
     "late_errors",
     metadata,

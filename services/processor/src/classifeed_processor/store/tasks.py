@@ -62,12 +62,12 @@ def _key(key: TaskKey) -> dict[str, Any]:
 
 
 async def lock_counter(tx: Tx, seller_id: str, namespace: str) -> None:
-    """Have everybody else who makes a task in the namespace wait until the transaction ends."""
+    """Lock the namespace against the creation of other tasks until the transaction ends."""
     await tx.execute(_LOCK_COUNTER, {"seller_id": seller_id, "namespace": namespace})
 
 
 async def find_made(tx: Tx, wanted: WantedTask) -> MadeTask | None:
-    """Return the task of the same upload, fetch or removal; None when there is none."""
+    """Return the task of the same upload, fetch or removal; None: there is none."""
     if wanted.upload_id is not None:
         return await _find(tx, _FIND_UPLOAD, {"upload_id": wanted.upload_id})
     if wanted.feed_loader_result_id is not None:
@@ -81,9 +81,7 @@ async def find_made(tx: Tx, wanted: WantedTask) -> MadeTask | None:
 
 
 async def find_newest(tx: Tx, seller_id: str, namespace: str) -> MadeTask | None:
-    """Return the newest task of a namespace that was neither superseded nor canceled before it began; None when there
-    is none.
-    """
+    """Return the newest task of a namespace that was neither superseded nor canceled before it began; None: none."""
     not_run = {"superseded": task_pb2.TASK_STATUS_SUPERSEDED, "canceled": task_pb2.TASK_STATUS_CANCELED}
     return await _find(tx, _FIND_NEWEST, {"seller_id": seller_id, "namespace": namespace, **not_run})
 
@@ -96,7 +94,7 @@ async def _find(tx: Tx, statement: str, parameters: dict[str, Any]) -> MadeTask 
 
 
 async def read_marks(tx: Tx, seller_id: str, namespace: str, statuses: Sequence[task_pb2.TaskStatus]) -> FeedMarks:
-    """Return how far the namespace has come with fetches whose tasks have one of these statuses."""
+    """Return the newest removal of a namespace, and its newest fetch whose task has one of these statuses."""
     names = {"seller_id": seller_id, "namespace": namespace}
     fetch = await (await tx.execute(_FIND_NEWEST_FETCH, {**names, "statuses": list(statuses)})).fetchone()
     removed = await (await tx.execute(_FIND_REMOVED_VERSION, names)).fetchone()
@@ -105,8 +103,9 @@ async def read_marks(tx: Tx, seller_id: str, namespace: str, statuses: Sequence[
 
 
 async def draw_key(tx: Tx, seller_id: str, namespace: str) -> TaskKey:
-    """Return the name of the next task of a namespace; the counter is locked. No id is given twice, not by a restored
-    database either: none is below the clock in µs.
+    """Return the key of the next task of a namespace, whose counter is locked.
+
+    An id is never assigned twice, even by a restored database, because no id is below the clock in µs.
     """
     names = {"seller_id": seller_id, "namespace": namespace}
     row = await (await tx.execute(_DRAW_TASK_ID, names)).fetchone()
@@ -115,24 +114,24 @@ async def draw_key(tx: Tx, seller_id: str, namespace: str) -> TaskKey:
 
 
 async def insert_task(tx: Tx, key: TaskKey, job_id: UUID, columns: dict[str, Any]) -> None:
-    """Make a task, run by a job."""
+    """Insert a task with its job."""
     await tx.execute(_INSERT_TASK, {**columns, **_key(key), "job_id": job_id})
 
 
 async def lock_task(tx: Tx, key: TaskKey) -> TaskState | None:
-    """Return the task, locked until the transaction ends; None when there is none."""
+    """Lock a task until the transaction ends, and return it; None: it does not exist."""
     rows = await fetch_named(tx, _LOCK_TASK, _key(key))
     return TaskState(**rows[0]._asdict()) if rows else None
 
 
 async def find_job(tx: Tx, key: TaskKey) -> UUID | None:
-    """Return the job that runs the task; None when there is no such task."""
+    """Return the job that runs a task; None: there is none."""
     row = await (await tx.execute(_FIND_JOB, _key(key))).fetchone()
     return None if row is None else row[0]
 
 
 async def read_state(tx: Tx, key: TaskKey) -> tuple[int, int, int]:
-    """Return status, phase and run as they stand."""
+    """Return the current status, phase and run."""
     row = await (await tx.execute(_READ_STATE, _key(key))).fetchone()
     if row is None:
         raise LookupError(f"there is no {key.name}")
@@ -140,14 +139,14 @@ async def read_state(tx: Tx, key: TaskKey) -> tuple[int, int, int]:
 
 
 async def has_earlier(tx: Tx, key: TaskKey) -> bool:
-    """Say whether a task before this one in its namespace has still to run."""
+    """Return whether an earlier task of the namespace still has to run."""
     row = await (await tx.execute(_HAS_EARLIER, {**_key(key), "held": task_pb2.TASK_STATUS_HELD})).fetchone()
     assert row is not None
     return bool(row[0])
 
 
 async def supersede_held(tx: Tx, key: TaskKey) -> list[TaskKey]:
-    """End the held tasks before this one and return them: the newer load takes their place."""
+    """End the held tasks before this one, because this load replaces them, and return them."""
     states = {
         "superseded": task_pb2.TASK_STATUS_SUPERSEDED,
         "held": task_pb2.TASK_STATUS_HELD,
@@ -158,7 +157,7 @@ async def supersede_held(tx: Tx, key: TaskKey) -> list[TaskKey]:
 
 
 async def begin_run(tx: Tx, key: TaskKey, statistics: bytes) -> int:
-    """Open the next run, with statistics of its own, and return its number; what is noted of earlier ones goes."""
+    """Open the next run with new statistics, delete the data of earlier runs, and return the run's number."""
     row = await (await tx.execute(_BEGIN_RUN, {**_key(key), **_PARSING})).fetchone()
     assert row is not None
     run = int(row[0])
@@ -172,39 +171,39 @@ async def begin_run(tx: Tx, key: TaskKey, statistics: bytes) -> int:
 async def note_scan(
     tx: Tx, key: TaskKey, run: int, *, format_name: str, expected_total: int, warnings: Sequence[str]
 ) -> None:
-    """Keep what the first pass found."""
+    """Store the results of the first pass."""
     found = {"format": format_name, "expected_total": expected_total, "warnings": list(warnings), "run": run}
     await tx.execute(_NOTE_SCAN, {**_key(key), **found})
 
 
 async def insert_batches(tx: Tx, key: TaskKey, run: int, batches: Sequence[tuple[int, int]]) -> None:
-    """Note batches (number, records) that are about to be sent: from now on their replies are awaited."""
+    """Insert batches (number, records) that are about to be sent; from now on their replies are awaited."""
     columns = {"batch_ids": [number for number, _ in batches], "records": [records for _, records in batches]}
     await tx.execute(_INSERT_BATCHES, {**_key(key), "run": run, **columns})
 
 
 async def count_unanswered(tx: Tx, key: TaskKey, run: int) -> int:
-    """Return how many batches of the run wait for their reply."""
+    """Return the number of unanswered batches of a run."""
     row = await (await tx.execute(_COUNT_UNANSWERED, {**_key(key), "run": run})).fetchone()
     assert row is not None
     return int(row[0])
 
 
 async def list_unanswered(tx: Tx, key: TaskKey, run: int) -> set[int]:
-    """Return the numbers of the batches of the run that wait for their reply."""
+    """Return the numbers of the unanswered batches of a run."""
     rows = await (await tx.execute(_LIST_UNANSWERED, {**_key(key), "run": run})).fetchall()
     return {row[0] for row in rows}
 
 
 async def find_last_batch(tx: Tx, key: TaskKey, run: int) -> int:
-    """Return the number of the last batch of the run that was sent; 0 when none was."""
+    """Return the number of the last sent batch of a run; 0: none was sent."""
     row = await (await tx.execute(_FIND_LAST_BATCH, {**_key(key), "run": run})).fetchone()
     assert row is not None
     return int(row[0])
 
 
 async def note_sent(tx: Tx, key: TaskKey, run: int, *, batch_count: int, digest: bytes) -> None:
-    """Note that all batches were acknowledged, with what the terminal message says."""
+    """Store that all batches were acknowledged, with the fields of TaskEnd."""
     sent = {"sent": task_pb2.TASK_PHASE_SENT, "batch_count": batch_count, "digest": digest, "run": run}
     await tx.execute(_NOTE_SENT, {**_key(key), **sent})
 
@@ -217,7 +216,7 @@ async def end_task(
     *,
     is_fetched: bool = False,
 ) -> bool:
-    """End the task for good and return whether it had not ended; `is_fetched` chooses the words of the fault."""
+    """End a task, and return whether it was open before; `is_fetched` selects the text of the fault."""
     columns = {
         "status": status,
         "done": task_pb2.TASK_PHASE_DONE,
@@ -230,48 +229,48 @@ async def end_task(
 
 
 async def hold_task(tx: Tx, key: TaskKey, hold: LoadHold) -> None:
-    """Have the task wait for a decision."""
+    """Hold a task until a decision."""
     columns = {"held": task_pb2.TASK_STATUS_HELD, "hold": hold.SerializeToString()}
     await tx.execute(_HOLD_TASK, {**_key(key), **columns})
 
 
 async def note_decision(tx: Tx, key: TaskKey, decision: HoldDecision, job_id: UUID) -> None:
-    """Have a job say the end of a held task's run again, with the decision. The task is locked."""
+    """Store the decision about a held task, which is locked, and the job that sends TaskEnd again with it."""
     columns = {"in_progress": task_pb2.TASK_STATUS_IN_PROGRESS, "decision": decision, "job_id": job_id}
     await tx.execute(_NOTE_DECISION, {**_key(key), **columns})
 
 
 async def await_rerun(tx: Tx, key: TaskKey) -> None:
-    """Have the task's job run it again as a whole: the owner lacks batches. Nothing counts for the old run any more."""
+    """Let the task's job start a new run, because batches were lost; replies about the old run are then ignored."""
     await tx.execute(_AWAIT_RERUN, {**_key(key), **_PARSING})
 
 
 async def stall(tx: Tx, key: TaskKey, run: int) -> None:
-    """Note that the window is full and no reply comes; unless the task has gone on without the run."""
+    """Mark a run as stalled, because its window is full and no reply comes, unless the task has a newer run."""
     await tx.execute(_STALL, {**_key(key), "run": run, "stalled": Window.STALLED})
 
 
 async def note_request(tx: Tx, key: TaskKey) -> None:
-    """Note that what is awaited is requested from the owner. The task is locked."""
+    """Store that the awaited reply is requested again. The task is locked."""
     await tx.execute(_NOTE_REQUEST, _key(key))
 
 
 async def note_reported(tx: Tx, key: TaskKey, *, is_lost: bool) -> None:
-    """Have the task's job go on with the run, and send again what has no reply; `is_lost` counts towards the limit."""
+    """Let the task's job continue the run and send unanswered batches again; `is_lost` counts towards the limit."""
     await tx.execute(_NOTE_REPORTED, {**_key(key), **_PARSING, "reported": Window.REPORTED, "losses": int(is_lost)})
 
 
 async def resume(tx: Tx, key: TaskKey) -> None:
-    """Note that the job goes on with a run that had stalled."""
+    """Store that the job continues a stalled run."""
     await tx.execute(_RESUME, _key(key))
 
 
 async def warn(tx: Tx, key: TaskKey, warning: str) -> None:
-    """Add a sentence for the seller to what the task says about the file."""
+    """Add a warning for the seller to a task."""
     await tx.execute(_WARN, {**_key(key), "warning": warning})
 
 
 async def find_next_job(tx: Tx, key: TaskKey) -> UUID | None:
-    """Return the job of the first task of the namespace that waits for this one to end; None when there is none."""
+    """Return the job of the namespace's first task that waits for the end of this one; None: there is none."""
     row = await (await tx.execute(_FIND_NEXT_JOB, {**_key(key), "held": task_pb2.TASK_STATUS_HELD})).fetchone()
     return None if row is None else row[0]

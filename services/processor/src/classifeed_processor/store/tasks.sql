@@ -1,7 +1,7 @@
--- Tasks: made in the order of their namespace, moved by the job that runs them and by the replies of the owner.
+-- Tasks: created in the order of their namespace, moved by their jobs and by replies of the service offers.
 
 -- name: lock_counter
--- The row lock is what makes task ids grow in the order in which the tasks come to be seen.
+-- The row lock makes task ids grow in the order in which tasks become visible.
 INSERT INTO task_counters AS c (seller_id, namespace, last_task_id)
 VALUES (%(seller_id)s, %(namespace)s, 0)
 ON CONFLICT (seller_id, namespace) DO UPDATE SET last_task_id = c.last_task_id
@@ -19,14 +19,14 @@ FROM tasks
 WHERE feed_loader_task_id = %(feed_loader_task_id)s AND feed_loader_result_id = %(feed_loader_result_id)s
 
 -- name: find_removal
--- The kind is the one of the index: DELETE.
+-- Kind 2 is DELETE, as in the index.
 SELECT seller_id, namespace, task_id, kind, status, error_code, mode, disposition, feed_version, feed_loader_result_id,
        source_sha256, format_wanted, default_currency, parser_version
 FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND feed_version = %(feed_version)s AND kind = 2
 
 -- name: find_newest
--- One that was canceled after it began has changed offers, so none before it shows what the namespace has.
+-- A task that was canceled after it began has changed offers, so it counts as the newest.
 SELECT seller_id, namespace, task_id, kind, status, error_code, mode, disposition, feed_version, feed_loader_result_id,
        source_sha256, format_wanted, default_currency, parser_version
 FROM tasks
@@ -47,7 +47,7 @@ SELECT coalesce(max(feed_version), 0) FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND kind = 2
 
 -- name: draw_task_id
--- Never below the clock in µs: the owner of the offers compares ids, so a restored database must not give one twice.
+-- Never below the clock in µs: the service offers compares ids, so a restored database must not assign one twice.
 UPDATE task_counters
 SET last_task_id = greatest(last_task_id + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
@@ -80,7 +80,7 @@ SELECT status, phase, run FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 
 -- name: has_earlier
--- Tasks before this one in its namespace that run first. A held one has already run.
+-- Earlier tasks of the namespace that run first. A held task has already run.
 SELECT EXISTS (
     SELECT FROM tasks
     WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id < %(task_id)s AND ended_at IS NULL
@@ -94,7 +94,7 @@ WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id < %(ta
 RETURNING task_id
 
 -- name: begin_run
--- Never below the seconds since 2025, for the reason that task ids are not: runs of one task are compared too.
+-- Never below the seconds since 2025, for the same reason as task ids: runs of a task are compared, too.
 UPDATE tasks
 SET run = greatest(run + 1, (extract(epoch FROM clock_timestamp()) - 1735689600)::integer), phase = %(parsing)s,
     batch_count = NULL, digest = NULL, sent_at = NULL, window_state = 0, asks = 0, asked_at = NULL,
@@ -146,7 +146,7 @@ SELECT coalesce(max(batch_id), 0) FROM offer_batches
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
 
 -- name: note_sent
--- A task that was ended while its run went on stays ended.
+-- A task that was ended during its run stays ended.
 UPDATE tasks
 SET phase = %(sent)s, batch_count = %(batch_count)s, digest = %(digest)s, sent_at = clock_timestamp(), asks = 0,
     asked_at = NULL, updated_at = clock_timestamp()
@@ -166,15 +166,15 @@ SET status = %(held)s, hold = %(hold)s, held_at = clock_timestamp(), updated_at 
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND ended_at IS NULL
 
 -- name: note_decision
--- The end of the run is due to be sent again, with the decision, by another job. The time that the reply takes counts
--- from now: the wait for a person is not the owner's.
+-- Another job sends TaskEnd again, with the decision. The time of the reply is measured from now, without the wait for the
+-- decision.
 UPDATE tasks
 SET status = %(in_progress)s, decision = %(decision)s, decided_at = clock_timestamp(), asks = 0, asked_at = NULL,
     sent_at = clock_timestamp(), job_id = %(job_id)s, updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 
 -- name: await_rerun
--- The run is over: what else is replied about it has nothing to say any more.
+-- The run is over: further replies about it are ignored.
 UPDATE tasks
 SET run = run + 1, phase = %(parsing)s, incomplete_runs = incomplete_runs + 1, window_state = 0, asks = 0, asked_at = NULL,
     updated_at = clock_timestamp()
@@ -190,7 +190,7 @@ UPDATE tasks SET asks = asks + 1, asked_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 
 -- name: note_reported
--- What the owner lacks is known: the job goes on with the run.
+-- The lost replies are known: the job continues the run.
 UPDATE tasks
 SET phase = %(parsing)s, window_state = %(reported)s, asks = 0, asked_at = NULL, incomplete_runs = incomplete_runs + %(losses)s,
     updated_at = clock_timestamp()
@@ -205,7 +205,7 @@ UPDATE tasks SET warnings = warnings || %(warning)s::text
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 
 -- name: find_next_job
--- The job of the first task that waits for this one to end.
+-- The job of the first task that waits for the end of this one.
 SELECT job_id FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id > %(task_id)s AND ended_at IS NULL
   AND status <> %(held)s

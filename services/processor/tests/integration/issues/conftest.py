@@ -45,7 +45,7 @@ from ..inline import Context
 
 
 def bad_price(ordinal: int, **fields: Any) -> OfferError:
-    """Return an issue as the reader sends it."""
+    """Return an issue like those of the reader."""
     usual: dict[str, Any] = {"level": ISSUE_LEVEL_ERROR, "code": "PRICE_INVALID", "field": "price", "value": "5 руб."}
     fields = usual | fields
     return OfferError(
@@ -55,7 +55,7 @@ def bad_price(ordinal: int, **fields: Any) -> OfferError:
 
 
 def long_title(ordinal: int) -> OfferError:
-    """Return a warning whose sentence has a parameter."""
+    """Return a warning whose text has a parameter."""
     length = [IssueParameter(name="length", number=1000 + ordinal)]
     return bad_price(
         ordinal, level=ISSUE_LEVEL_WARNING, code="TITLE_TOO_LONG", field="name", value="T", parameters=length
@@ -64,7 +64,7 @@ def long_title(ordinal: int) -> OfferError:
 
 @dataclass
 class Load:
-    """One load; `end` and `pack` take it further."""
+    """A load; `end` and `pack` move it on."""
 
     database: Database
     blobs: BlobStore
@@ -79,7 +79,7 @@ class Load:
             await tasks.insert_batches(tx, self.key, self.run, [(number, 1) for number in range(1, batches + 1)])
 
     async def take(self, errors: Sequence[OfferError]) -> None:
-        """Take the result of the next batch in."""
+        """Apply the result of the next batch."""
         self.batches += 1
         reply = OfferBatchResult(
             **self.key._asdict(), run=self.run, batch_id=self.batches, outcome=BATCH_OUTCOME_APPLIED,

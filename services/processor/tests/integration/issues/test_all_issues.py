@@ -38,7 +38,7 @@ FLAWED = 1500
 
 
 async def fill(load: Load) -> None:
-    """Take 15 batches in, each of 100 flawed offers, the last batches first: some were sent again."""
+    """Apply 15 batches of 100 flawed offers each, the last batches first: some were sent again."""
     for batch in range(14, -1, -1):
         ordinals = range(100 * batch + 1, 100 * batch + 101)
         await load.take([make(ordinal) for ordinal in ordinals for make in (bad_price, long_title)])
@@ -110,7 +110,7 @@ class Killed(BaseException):
 
 
 class DyingContext(Context):
-    """Ends at the n-th guarded transaction: before it commits."""
+    """Ends at the n-th guarded transaction, before its commit."""
 
     def __init__(self, load: Load, at: int) -> None:
         super().__init__(load.database)
@@ -126,7 +126,7 @@ class DyingContext(Context):
 
 
 class DyingPut(BlobStore):
-    """Ends before a file is there, or after."""
+    """Ends before or after a file is stored."""
 
     def __init__(self, inner: BlobStore, *, is_file_there: bool) -> None:
         self._inner = inner
@@ -139,7 +139,7 @@ class DyingPut(BlobStore):
 
 
 class FailingPut(BlobStore):
-    """Fails by an exception that nobody foresaw."""
+    """Raises an unexpected exception."""
 
     def __init__(self, inner: BlobStore) -> None:
         self._inner = inner
@@ -152,7 +152,7 @@ class FailingPut(BlobStore):
 
 
 class Unsent:
-    """Sends nothing: a packing has nothing to send."""
+    """Sends nothing, because a packing has nothing to send."""
 
     async def send(self, messages: Sequence[Message]) -> None:
         raise AssertionError
@@ -167,7 +167,7 @@ async def test_a_kill_at_each_step_of_the_packing_loses_nothing_and_leaves_no_fi
     with pytest.raises(Killed):
         await load.pack(blobs.get(step), contexts.get(step))
     await check_list(load)
-    await load.take_late([bad_price(FLAWED + 1), long_title(FLAWED + 1)])  # so that the next file is another one
+    await load.take_late([bad_price(FLAWED + 1), long_title(FLAWED + 1)])  # so that the next file is different
     await load.pack()
     await check_list(load, FLAWED + 1)
     assert await load.count("issue_chunks") == 0
@@ -175,7 +175,7 @@ async def test_a_kill_at_each_step_of_the_packing_loses_nothing_and_leaves_no_fi
 
 
 async def check_files(load: Load) -> None:
-    """Only the file of the load is referred to, and is all that a sweep leaves."""
+    """Only the file of the load has a reference, and a sweep leaves only this file."""
     assert await load.count(f"blob_refs WHERE ref = '{load.key.issues_ref}'") == 1
     await BlobRefs().sweep(load.database, load.blobs, grace_s=0)
     async with load.database.transaction() as tx:
@@ -267,7 +267,7 @@ async def test_a_list_under_way_goes_on_while_its_chunks_become_a_file(load: Loa
 
 
 async def test_issues_with_one_key_are_listed_as_often_as_they_were_counted(load: Load) -> None:
-    """Late ones past those that are noted are counted each time, and a page may end between them."""
+    """Late errors past the stored ones are counted each time, and a page may end between them."""
     await fill(load)
     await load.end()
     same = bad_price(9)

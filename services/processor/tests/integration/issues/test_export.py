@@ -1,4 +1,4 @@
-"""The file of all issues: complete, of rows that a spreadsheet opens, and in bounded memory."""
+"""The file of all issues: complete, readable by a spreadsheet, and written in bounded memory."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def exported(stub: TaskServiceStub, load: Load, export_format: Any, **want
 
 
 def sheets_of(content: bytes) -> list[list[dict[str, str]]]:
-    """Return the rows of each sheet by the letter of the column, read without the library that wrote them."""
+    """Return the rows of each sheet by the letter of the column, read without the library that writes them."""
     with zipfile.ZipFile(io.BytesIO(content)) as book:
         names = sorted(name for name in book.namelist() if name.startswith("xl/worksheets/sheet"))
         roots = [etree.fromstring(book.read(name)) for name in names]

@@ -46,7 +46,7 @@ from ...conftest import WriteOffer, WriteYml
 
 
 class CountingBlobs(BlobStore):
-    """The real store; while `gate` is closed, nothing of it comes."""
+    """The real store; while `gate` is closed, reads block."""
 
     def __init__(self, blobs: BlobStore) -> None:
         self._blobs = blobs
@@ -127,7 +127,7 @@ async def test_an_offer_is_found_with_its_places_and_its_batch(
     assert not before.HasField("check_time")
 
     async with service.database.transaction() as tx:
-        # An earlier run, cut short, does not count.
+        # An interrupted earlier run does not count.
         await tasks.insert_batches(tx, key, await tasks.begin_run(tx, key, b""), [(1, 1000)])
         run = await tasks.begin_run(tx, key, b"")
         await tasks.insert_batches(tx, key, run, [(batch.batch_id, batch.records) for batch in sealed[:-1]])
@@ -154,7 +154,7 @@ async def test_an_offer_is_found_with_its_places_and_its_batch(
     async with service.database.transaction() as tx:
         query = "SELECT min(sent_at) FROM offer_batches WHERE task_id = %s AND run = %s"
         ((first_sent,),) = await (await tx.execute(query, [key.task_id, run])).fetchall()
-    # The moment of the whole file is one and the same for all of its offers, and for one that it lacks.
+    # The check time of the file is the same for all of its offers, and for a missing one.
     for found in (nobody, twice, await service.locate(key, "a899"), await service.locate(key, "a900")):
         assert found.check_time.ToDatetime(UTC) == first_sent
 
@@ -202,7 +202,7 @@ async def test_one_file_is_read_at_a_time_and_the_others_wait_till_their_deadlin
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.locate(key, "a", timeout_s=0.3)
     assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
-    async with asyncio.timeout(90):  # the server gives the call up a moment later than the caller
+    async with asyncio.timeout(90):  # the server cancels the call a moment later than the caller
         while any(not waiter.done() for waiter in service.locate_offer._reading._waiters or ()):
             await asyncio.sleep(0.01)
     patient = asyncio.create_task(service.locate(key, "a"))

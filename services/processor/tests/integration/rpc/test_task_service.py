@@ -44,16 +44,16 @@ ERROR, WARNING = load_pb2.ISSUE_LEVEL_ERROR, load_pb2.ISSUE_LEVEL_WARNING
 
 
 class NoBlobs(BlobStore):
-    """Nothing of this module reads a file."""
+    """No test of this module reads a file."""
 
     def __init__(self) -> None:
-        """Connect to nothing."""
+        """Do nothing."""
 
     async def fetch(self, sha256: str, target: Path) -> int:
         raise AssertionError(sha256)
 
     async def keep(self, sha256: str) -> None:
-        """Every file is there."""
+        """Do nothing, as if every file exists."""
 
 
 def service_of(database: Database, folder: Path) -> Servicer:
@@ -217,7 +217,7 @@ async def test_issues_are_paged_errors_first_and_filtered(service: Service) -> N
     assert [(error.level, error.line, error.error_id[-1]) for error in await listed()] == [
         (ERROR, 1, "1"), (ERROR, 4, "3"), (ERROR, 4, "4"), (ERROR, 10, "a"), (WARNING, 2, "2"),
     ]  # fmt: skip
-    # A message of a program that did not count says nothing of it, and is one.
+    # A message of a release that did not count has no count, and counts as one.
     assert [error.count for error in await listed()] == [1, 1, 1, 7, 1]
     assert [error.external_id for error in await listed(level=WARNING)] == ["a"]
     assert [error.external_id for error in await listed(code="DUPLICATE_ID")] == ["z"]
@@ -229,7 +229,7 @@ async def test_issues_are_paged_errors_first_and_filtered(service: Service) -> N
     assert [(count.code, count.count, list(count.sample_external_ids)) for count in statistics.issues] == [
         ("PRICE_INVALID", 3, ["b", "a", "z"]), ("DUPLICATE_ID", 1, ["z"]), ("URL_INVALID", 1, ["a"]),
     ]  # fmt: skip
-    # A new run begins at nothing, and what the old one still says is not heard.
+    # A new run resets the statistics, and replies about the old run are ignored.
     async with database.transaction() as tx:
         again = await tasks.begin_run(tx, key, b"")
         assert await take_results(tx, jobs, [result]) == set()

@@ -1,4 +1,4 @@
-"""The processor with a library at fault: some files raise what nobody foresaw in its reader, others kill it.
+"""The processor with a faulty library: some files raise an unexpected exception in its reader, others kill it.
 
 `python faulty_processor.py` works as `python -m classifeed_processor` does.
 """
@@ -21,13 +21,13 @@ _scan = send_run._scan
 
 
 def scan(path: Path) -> FeedScan:
-    """Read a file, unless its first 4 KiB say what is to happen instead."""
+    """Read a file, unless its first 4 KiB contain a command for a fault."""
     with path.open("rb") as file:
         start = file.read(4096)
     if RAISES.encode() in start:
         raise OverflowError("unsigned int is greater than maximum")
     if KILLS.encode() in start:
-        time.sleep(1.0)  # while it takes all the memory there is
+        time.sleep(1.0)  # while it takes all memory
         os.kill(os.getpid(), signal.SIGKILL)
     return _scan(path)
 

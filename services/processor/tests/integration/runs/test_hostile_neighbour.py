@@ -1,4 +1,4 @@
-"""A seller's files are refused, raise and kill the reader, while a neighbour's load goes through.
+"""A seller's files are rejected, raise and kill the reader, while the load of another seller succeeds.
 
 150,000 offers with CLASSIFEED_CAMPAIGN=long, 2,000 otherwise.
 """
@@ -38,7 +38,7 @@ LIMIT_S = 1500
 
 
 class Pod:
-    """Starts the processor anew whenever it has died, as a cluster does; `peak_mib` is the most that one has taken."""
+    """Restarts the processor whenever it has died, like a cluster; `peak_mib` is the highest memory of one process."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self._environment = environment
@@ -72,7 +72,7 @@ class Pod:
 async def pod(
     make_processor: MakeProcessor, kafka: EmbeddedKafka, s3: EmbeddedS3, tmp_path: Path
 ) -> AsyncIterator[tuple[Processor, Pod, dict[str, str]]]:
-    """Yield the database and an owner for each seller in this process, the processor as a process of its own."""
+    """Yield the database, and for each seller a service offers in this process; the processor is a separate process."""
     processor = await make_processor()
     environment = {
         "DSN": processor.database.dsn,
@@ -154,7 +154,7 @@ async def test_neighbour_is_loaded_whatever_the_files_beside_it_do(
 
 
 def bare_directory() -> bytes:
-    """Return a zip archive of 51 MB of directory records, and nothing else."""
+    """Return a zip archive that consists of 51 MB of directory records."""
     entry = b"PK\1\2" + bytes(42)
     count = 51_000_000 // len(entry)
     size = count * len(entry)

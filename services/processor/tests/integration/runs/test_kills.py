@@ -1,4 +1,4 @@
-"""A processor that is killed, stopped or paused at the worst moment: the task ends as if nothing had been."""
+"""A processor that is killed, stopped or paused at the worst moment: the task ends as without the fault."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Processes = tuple[Processor, Callable[[], subprocess.Popen[bytes]]]
 async def processes(
     make_processor: MakeProcessor, kafka: EmbeddedKafka, s3: EmbeddedS3, tmp_path: Path
 ) -> AsyncIterator[Processes]:
-    """Yield the database and the owner in this process, processors as processes of their own."""
+    """Yield the database and the service offers in this process; processors are separate processes."""
     processor = await make_processor()
     database = processor.database
     owner = replace(processor.owner, requests=FEEDS_OFFER_REQUESTS, results=FEEDS_OFFER_RESULTS)
@@ -92,7 +92,7 @@ async def until(condition: Callable[[], Awaitable[bool]], limit_s: float = 150) 
 
 
 async def until_window_is_full(processor: Processor) -> None:
-    """Batches are in the table before they leave; whoever is killed in between has sent nothing."""
+    """Batches are in the table before they are sent; a process that is killed in between has sent nothing."""
 
     async def is_full() -> bool:
         return await asyncio.to_thread(processor.owner.count_requests) == WINDOW_BATCHES
@@ -105,7 +105,7 @@ async def check_ended(processor: Processor, key: TaskKey, *, runs: int) -> None:
     assert task.status == SUCCEEDED
     assert processor.owner.runs() == [(key.task_id, number) for number in range(1, runs + 1)]
     statistics = task.statistics
-    # What an unfinished run had applied is unchanged in the next one.
+    # Offers that an unfinished run has applied are unchanged in the next run.
     assert (statistics.total, statistics.added + statistics.unchanged) == (OFFERS, OFFERS - 3)
     assert (statistics.rejected_validation, statistics.errors) == (3, 3)
     assert len(processor.owner.offers) == OFFERS - 3
@@ -192,7 +192,7 @@ async def test_a_process_that_was_paused_past_its_lease_changes_nothing(
 
     await until(has_reply)
     ended = await processor.task(key)
-    # What the paused process still had in hand comes to nothing.
+    # The work of the paused process has no effect.
     for _ in range(20):
         assert await processor.task(key) == ended
         await asyncio.sleep(0.1)

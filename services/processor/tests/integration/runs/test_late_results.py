@@ -1,4 +1,4 @@
-"""What is found out after the results of a load: it counts once, also after the load ended."""
+"""Late errors, found after the results of a load: each counts once, even after the load has ended."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ async def test_a_task_that_is_gone_drops_and_counts(make_processor: MakeProcesso
 async def test_pictures_without_number_are_counted_and_few_are_kept(
     make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
 ) -> None:
-    """What moves a count is noted all the same: sent twice, it moves once."""
+    """Errors that move a count are always stored: sent twice, they move it once."""
     processor = await make_processor()
     processor.start()
     key = await processor.create(await processor.put(yml(offer("a1", price="5")), tmp_path))

@@ -1,4 +1,4 @@
-"""Loads from the file to the last answer, on real PostgreSQL, Kafka and S3, with an owner that keeps the protocol."""
+"""Loads from the file to the last reply, on real PostgreSQL, Kafka and S3, with a fake of the service offers."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def test_a_removed_feed_leaves_nothing_and_what_was_fetched_before_comes_t
     removal = await processor.make(kind=task_pb2.TASK_KIND_DELETE, feed_version=2)
     late = await processor.make(**fetched, feed_loader_result_id=2)
     processor.start()
-    # The load was made before the removal, and is of an older version than the one that ended.
+    # The load was created before the removal, with an older version of the feed than the removed one.
     assert (await processor.wait_end(load)).status == task_pb2.TASK_STATUS_SUPERSEDED
     assert (await processor.wait_end(removal)).status == SUCCEEDED
     assert (await processor.wait_end(late)).status == task_pb2.TASK_STATUS_SUPERSEDED
@@ -203,7 +203,7 @@ async def test_the_window_bounds_what_waits_for_answers(
     async with asyncio.timeout(120):
         while await sent() < 5:
             await asyncio.sleep(0.05)
-    # Nothing has a reply, so nothing more may leave; two polls of the waiting run are time enough to do wrong.
+    # No batch has a reply, so no more may be sent; two polls of the waiting run are enough time to see a fault.
     for _ in range(25):
         assert await sent() == 5
         await asyncio.sleep(0.1)
@@ -229,7 +229,7 @@ async def test_tasks_of_a_namespace_run_one_after_the_other(
 
 
 class FlakyBlobs(BlobStore):
-    """A store that does not answer at first, and then is the real one."""
+    """The real store, which does not respond at first."""
 
     def __init__(self, blobs: BlobStore, failures: int) -> None:
         self._blobs = blobs

@@ -1,4 +1,4 @@
-"""Replies that never come, and batches that cannot be taken: the task asks, sends again what is missing, and ends."""
+"""Lost replies and refused batches: the task requests a check, sends missing batches again, and ends."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def begin(processor: Processor, yml: WriteYml, offer: WriteOffer, tmp_path
 
 
 def check_whole(task: Task, offers: int = 1000) -> None:
-    """See that the figures are those of the first replies, although some came only the second time."""
+    """Check that the statistics are those of the first replies, although some replies were sent twice."""
     statistics = task.statistics
     assert (task.status, statistics.total, statistics.added) == (SUCCEEDED, offers, offers * 99 // 100)
     assert (statistics.rejected_validation, statistics.errors, statistics.unchanged) == (
@@ -92,7 +92,7 @@ async def test_an_outcome_that_no_version_knows_is_a_dead_letter_and_asked_for_a
     before = dead_letters(processor.owner.results)
     processor.start()
     check_whole(await processor.wait_end(await begin(processor, yml, offer, tmp_path)))
-    # The owner of these tests says everything twice.
+    # The fake of these tests sends every reply twice.
     assert dead_letters(processor.owner.results) - before == 2 * len(strange)
     assert processor.owner.babbles == set()
 
@@ -135,9 +135,9 @@ async def test_a_full_window_without_replies_gives_its_slot_back_and_goes_on_whe
             await asyncio.sleep(0.05)
     processor.owner.paused.clear()
     check_whole(await processor.wait_end(key))
-    # All had been taken, so nothing was sent twice.
+    # All batches had been applied, so none was sent twice.
     assert [batch.batch_id for batch in sent(processor, OfferBatch)] == list(range(1, 11))
-    # Slow replies to later batches may have more checked.
+    # Slow replies to later batches may cause further checks.
     assert sent(processor, RunCheck)[0].last_batch_id == 4
 
 
@@ -150,7 +150,7 @@ async def test_a_full_window_whose_replies_are_lost_is_sent_again(
     check_whole(await processor.wait_end(await begin(processor, yml, offer, tmp_path)))
     batches = [batch.batch_id for batch in sent(processor, OfferBatch)]
     assert batches == [1, 2, 3, 4, *range(1, 11)]
-    # Whoever had no reply to the first check has another one; slow replies may have more.
+    # A run without a reply to its first check sends another one; slow replies may cause more.
     assert [check.last_batch_id for check in sent(processor, RunCheck)][:2] == [4, 4]
 
 
@@ -172,7 +172,7 @@ async def test_refused_batches_end_the_run_and_at_last_the_task_in_words(
 async def test_replies_that_are_lost_each_time_do_not_keep_the_namespace(
     make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
 ) -> None:
-    """The load has arrived, so it is no failure; that the counts are too low is reported."""
+    """The load was applied, so it is not a failure; a warning says that the counts are too low."""
     processor = await make_processor()
     take = processor.owner.take
 
@@ -230,13 +230,13 @@ async def test_a_task_that_waits_holds_no_slot_and_the_next_of_its_namespace_beg
     assert reply is not None
     await processor.parts.sender.send([message_of(processor.owner.results, end.seller_id.encode(), reply)])
     check_whole(await processor.wait_end(first))
-    async with asyncio.timeout(30):  # not minutes: each end wakes the next
+    async with asyncio.timeout(30):  # not minutes: each end makes the next task due
         for key in others:
             assert (await processor.wait_end(key)).status == SUCCEEDED
 
 
 async def test_a_check_that_nobody_waits_for_any_more_says_nothing(migrated_database: MigratedDatabase) -> None:
-    """It comes late or twice, while batches are on their way: these are not lost."""
+    """It comes late or twice, while batches are in progress: these are not lost."""
     database = await migrated_database("classifeed_processor", "processor")
     request = CreateTaskRequest(seller_id="shop", namespace="default", upload_id="u1", source_sha256="a" * 64)
     key = await create_task(database, JobStore(), request, timeout_s=60)
@@ -274,7 +274,7 @@ async def test_who_asks_in_vain_is_counted(migrated_database: MigratedDatabase) 
 async def test_a_task_of_before_asks_by_itself(
     make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
 ) -> None:
-    """Rows that were made before jobs were noted: nobody makes their jobs due."""
+    """Rows from before the column of jobs: replies do not make their jobs due."""
     processor = await make_processor()
     processor.owner.swallows = {(1, 0)}
     key = await begin(processor, yml, offer, tmp_path)

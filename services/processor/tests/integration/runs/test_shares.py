@@ -1,4 +1,4 @@
-"""Shares of the slots and of the window: many files of one seller hold up that seller alone (ADR 0035)."""
+"""Shares of the slots and of the window: many files of one seller delay only this seller (ADR 0035)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_files_of_one_seller_leave_slots_to_another(
     monkeypatch: pytest.MonkeyPatch,
     is_shared: bool,
 ) -> None:
-    """The owner replies to none of the flood's batches, so its runs keep what they have got."""
+    """The service offers replies to none of the flood's batches, so its runs keep their slots and windows."""
     if not is_shared:
         monkeypatch.setattr("classifeed_jobs.worker.worker.Worker._slots", lambda *_: None)
     processor = await make_processor(window_batches=24, stall_s=3600)
@@ -49,7 +49,7 @@ async def test_files_of_one_seller_leave_slots_to_another(
         assert (await processor.wait_end(key)).status == SUCCEEDED
         counts = await full_windows()
         assert len(counts) == 3, "more than half of the four slots"
-        # The first run may have filled all of it before the second one came, with a piece of 8 batches.
+        # The first run may have filled the window before the second one came with a chunk of 8 batches.
         assert sum(counts) <= 24 + 8 + 1, "two runs have more than the window of their seller"
     else:
         with pytest.raises(TimeoutError):

@@ -1,4 +1,4 @@
-"""The requests of a load carry the trace of its job; what is done with them is recorded of ever fewer batches."""
+"""The requests of a load carry the trace of its job; their processing is recorded for ever fewer batches."""
 
 from __future__ import annotations
 

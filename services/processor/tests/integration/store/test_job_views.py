@@ -1,4 +1,4 @@
-"""The views over the job tables: what waits or runs, and which namespaces are busy."""
+"""The views over the job tables: waiting and running tasks, and locked namespaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job that ends unfinished ends its task, with words for the seller, and the namespace goes on."""
+"""A job that ends unfinished ends its task with a message for the seller, and the namespace continues."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CANCELED, DONE = task_pb2.TASK_STATUS_CANCELED, task_pb2.TASK_PHASE_DONE
 
 
 class FaultyBlobs(BlobStore):
-    """One file at which a library raises what nobody foresaw."""
+    """Store with one file at which a library raises an unexpected exception."""
 
     def __init__(self, blobs: BlobStore, sha256: str) -> None:
         self._blobs = blobs
@@ -114,7 +114,7 @@ async def test_third_death_of_the_reader_fails_the_task_and_the_next_one_runs(
     assert "(incident " in task.error_message
     processor.start()
     assert (await processor.wait_end(second)).status == SUCCEEDED
-    # A retry of the job has nothing to do any more: the seller has been informed, and later files were loaded.
+    # A retry of the job has nothing to do: the seller has been informed, and later files were loaded.
     job_id = (await job_ids(processor))[0]
     assert await JobAdmin(processor.database, processor.jobs).retry(job_id, by="anna")
     async with asyncio.timeout(60):
@@ -151,7 +151,7 @@ async def test_deaths_from_before_the_end_of_the_file_do_not_count_while_answers
 async def test_deaths_count_anew_where_a_run_comes_further_and_at_one_place_they_end_the_task(
     make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
 ) -> None:
-    """A run begins at the first batch, so that something was sent again is no progress."""
+    """A run begins at the first batch, so repeated batches are not progress."""
     window = 48
     processor = await make_processor(window_batches=window, stall_s=600)
     processor.owner.paused.set()
@@ -179,7 +179,7 @@ async def test_deaths_count_anew_where_a_run_comes_further_and_at_one_place_they
 
 
 async def sent_after(processor: Processor, key: TaskKey, run: int) -> int:
-    """Return the batches that the run after a run has sent."""
+    """Return the batches that the next run has sent."""
     async with processor.database.connection() as connection:
         cursor = await connection.execute("SELECT count(*) FROM offer_batches WHERE run > %s", [run])
         [[batches]] = await cursor.fetchall()
@@ -212,7 +212,7 @@ async def test_canceled_job_cancels_its_task_before_and_while_it_runs(
 
 
 async def cancel_in_the_middle(processor: Processor, yml: WriteYml, offer: WriteOffer, tmp_path: Path) -> None:
-    """See that what was on its way is applied and counted, nothing is removed, and the next load is right."""
+    """Check that batches in progress are applied and counted, nothing is removed, and the next load is correct."""
     assert processor.owner.offers.keys() == {"b"}
     processor.owner.paused.set()
     long = await processor.put(yml(*(offer(f"c{n}") for n in range(56 * 100))), tmp_path)

@@ -1,4 +1,4 @@
-"""Which tasks can be canceled, what becomes of their jobs, and what happens beside it at that moment."""
+"""Cancellation of tasks: the tasks that can be canceled, their jobs, and concurrent events."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_a_task_that_waits_ends_with_its_job_and_the_next_one_begins(made:
     later = (
         "UPDATE dl_jobs SET available_at = clock_timestamp() + interval '1 hour', waits_for = 'time' WHERE job_id = %s"
     )
-    async with made.db.transaction() as tx:  # it has found the first one before it, and waits
+    async with made.db.transaction() as tx:  # it has found the earlier task, and waits
         await tx.execute(later, [(await made.job(second)).job_id])
     task = await made.cancel(first)
     assert (task.status, task.phase, task.error_code) == (CANCELED, task_pb2.TASK_PHASE_DONE, "LOAD_CANCELED")
@@ -107,7 +107,7 @@ async def test_a_load_under_way_says_what_stays(made: Tasks) -> None:
 async def test_a_removal_that_is_canceled_leaves_the_offers(made: Tasks) -> None:
     task = await made.cancel(await made.make(kind=task_pb2.TASK_KIND_DELETE, feed_version=7))
     assert (task.status, task.error_code) == (CANCELED, "REMOVAL_CANCELED")
-    assert "remove the feed once more" in task.error_message
+    assert "remove the feed again" in task.error_message
 
 
 async def test_there_is_nothing_to_cancel_of_a_task_that_is_not_there(made: Tasks) -> None:
@@ -141,7 +141,7 @@ async def test_too_late_a_call_changes_nothing(made: Tasks, status: task_pb2.Tas
 async def test_beside_whoever_moves_the_task_the_later_one_sees_the_earlier(
     made: Tasks, status: task_pb2.TaskStatus, reason: str
 ) -> None:
-    """The run that notes its end, and the consumer that takes a reply, hold the task while the call waits."""
+    """The run that stores its end, and the consumer that applies a reply, lock the task while the call waits."""
     key = await made.make()
     run = await made.begin(key)
     async with made.db.transaction() as tx:

@@ -1,4 +1,4 @@
-"""Held tasks: decided about once, by a job that may die, beside newer tasks and late replies."""
+"""Held tasks: decided once, by a job that may die, with newer tasks and late replies at the same time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def decisions(runner: Runner) -> list[int]:
 
 @pytest.fixture
 async def held(runner: Runner) -> TaskKey:
-    """Make a task that is held as it would remove 30 offers."""
+    """Create a task that is held because it would remove 30 offers."""
     runner.owner.removals = 30
     key = await runner.upload("u1")
     task = await runner.run(key)
@@ -119,7 +119,7 @@ async def test_removals_that_are_allowed_beforehand_and_of_a_removed_feed_are_ne
 async def test_what_was_allowed_is_not_what_the_load_is_held_for(
     runner: Runner, allowed: dict[str, bool], decision: HoldDecision, status: task_pb2.TaskStatus
 ) -> None:
-    """A load that is held although something was allowed is decided about like any other."""
+    """A load that is held although something was allowed is decided like any other."""
     runner.owner.removals, runner.owner.changes = 30, 2
     key = await runner.upload("u1", **allowed)
     assert (await runner.run(key)).status == status
@@ -165,7 +165,7 @@ async def test_late_replies_do_not_hold_a_decided_task_again(runner: Runner, hel
 async def test_killed_between_decision_and_its_end_the_job_goes_on(
     runner: Runner, held: TaskKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And a reply that is lost is requested again."""
+    """A lost reply is requested again."""
     await decide(runner, held, REJECT)
     runner.owner.loses_ends = True
     monkeypatch.setattr("classifeed_processor.app.runs.process_feed._LONGEST_WAIT_S", 0.0)
@@ -180,7 +180,7 @@ async def test_killed_between_decision_and_its_end_the_job_goes_on(
 
 
 async def test_an_owner_that_lost_the_run_gets_it_anew_with_the_decision(runner: Runner, held: TaskKey) -> None:
-    """Its database was restored from before the batches."""
+    """The database was restored from a backup before the batches."""
     runner.owner.forgotten = {(it.task_id, it.run) for it in runner.owner.log}
     await decide(runner, held, CONFIRM)
     task = await runner.run(held)
@@ -199,7 +199,7 @@ async def test_a_restored_processor_takes_what_its_owner_replied_to_the_lost_dec
     expected = {"COMPLETED": SUCCEEDED, "INCOMPLETE": HELD, "STALE": SUPERSEDED}[outcome]
     task = await runner.task(held)
     assert (task.status, task.run) == (expected, end.run)
-    if outcome == "INCOMPLETE":  # decided again, it ends as well
+    if outcome == "INCOMPLETE":  # after another decision, it ends, too
         await decide(runner, held, CONFIRM)
         assert (await runner.run(held)).status == SUCCEEDED
 

@@ -1,4 +1,4 @@
-"""The log of loads: each has one line when it begins and one when it ends, whatever comes between."""
+"""The log of loads: each has one line for its start and one for its end, with any events between."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lines() -> Iterator[Lines]:
 
 
 def stages_of(lines: Lines, key: Any) -> list[str]:
-    """Return what happened to a load, in words and in order."""
+    """Return the events of a load as texts, in their order."""
     names = {"seller": key.seller_id, "namespace": key.namespace, "task": key.task_id}
     return [
         line["event"].removeprefix("feeds.load.") + (f" {line['status']}" if "status" in line else "")
@@ -49,7 +49,7 @@ def last(lines: Lines, event: str) -> dict[str, Any]:
 async def test_a_good_load_tells_what_it_is_and_what_became_of_it(runner: Runner, lines: Lines) -> None:
     key = await runner.upload("u1")
     await runner.run(key)
-    await runner.run(key)  # its job, once more
+    await runner.run(key)  # its job, again
     assert stages_of(lines, key) == ["started", "ended succeeded"]
     started, ended = last(lines, "started"), last(lines, "ended")
     assert started["log_level"] == ended["log_level"] == "info"
@@ -162,7 +162,7 @@ async def test_loads_and_their_offers_are_counted_each_once(runner: Runner) -> N
     runner.owner.removals = 30
     await runner.run(await runner.remove(2))
     grown = [now - then for now, then in zip(counts(), before, strict=True)]
-    # What was canceled before it began has had no duration.
+    # A task that was canceled before it began has no duration.
     assert grown == [1, 1, 1, 1, 1, 1, 0, 2, 30]
 
 

@@ -1,4 +1,4 @@
-"""Which requests make a task, which answer one that is there, and which are refused: on the real tables."""
+"""Requests that create a task, return an existing one, or are rejected, on the real tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SUPERSEDED, CANCELED = task_pb2.TASK_STATUS_SUPERSEDED, task_pb2.TASK_STATUS_CAN
 
 
 class Maker:
-    """Makes tasks and numbers them in the order in which they are first seen, each namespace from 1."""
+    """Creates tasks, and numbers them in each namespace from 1, in the order in which they are first seen."""
 
     def __init__(self, db: Database) -> None:
         self.db = db
@@ -103,7 +103,7 @@ ONE_MORE_RUN = "UPDATE tasks SET run = run + 1, phase = %(parsing)s WHERE task_i
 async def test_no_id_and_no_run_is_given_twice_across_a_restore(
     maker: Maker, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """The owner of the offers has seen the tasks and runs that the restored database knows nothing of."""
+    """The service offers has seen tasks and runs that the restored database does not have."""
     if way == "one more than the last":
         monkeypatch.setattr(tasks, "_DRAW_TASK_ID", LAST_AND_ONE)
         monkeypatch.setattr(tasks, "_BEGIN_RUN", ONE_MORE_RUN)
@@ -123,7 +123,7 @@ async def test_no_id_and_no_run_is_given_twice_across_a_restore(
         for name in names:
             await tx.execute(f"TRUNCATE {name}")
             await tx.execute(f"INSERT INTO {name} SELECT * FROM {name}_backup")
-    await asyncio.sleep(1.1)  # runs count in seconds, and no restore is quicker
+    await asyncio.sleep(1.1)  # runs are numbered by seconds, and no restore is faster
     assert (await begin_run(old) > run) == (way == "floored by the clock")
     assert (maker.key(await maker.upload("u3")).task_id > lost.task_id) == (way == "floored by the clock")
 
@@ -211,7 +211,7 @@ async def test_a_new_parser_is_a_reason_to_load(maker: Maker, monkeypatch: pytes
 async def test_an_upload_of_the_same_bytes_counts_as_loaded(maker: Maker) -> None:
     await maker.end(await maker.fetch(1), SUCCEEDED)
     await maker.end(await maker.upload("u1", source_sha256="c" * 64), SUCCEEDED)
-    # What the namespace has now is the upload's, so the file of the link is to be loaded.
+    # The namespace now has the offers of the upload, so the file of the link must be loaded.
     assert await maker.again(2) == 3
     await maker.end(await maker.upload("u2"), SUCCEEDED)
     assert await maker.again(3, feed_version=5) == 4
@@ -231,7 +231,7 @@ async def test_the_newest_load_is_the_one_that_took_place(maker: Maker) -> None:
 
 @pytest.mark.parametrize("sha256", ["a" * 64, "b" * 64], ids=["the file before", "the canceled file"])
 async def test_after_a_load_that_was_canceled_under_way_whatever_comes_is_loaded(maker: Maker, sha256: str) -> None:
-    """It has changed offers already, so neither its own file nor the one before is what the namespace has."""
+    """It has changed offers already, so the namespace has neither its file nor the previous one."""
     await maker.end(await maker.fetch(1), SUCCEEDED)
     canceled = await maker.fetch(2, source_sha256="b" * 64)
     async with maker.db.transaction() as tx:

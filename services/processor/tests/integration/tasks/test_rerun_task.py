@@ -1,4 +1,4 @@
-"""The file of an earlier task loaded again: once for each request, as it was loaded, and only where it makes sense."""
+"""Reruns load the file of an earlier task, once for each request, with the same options, and only if it makes sense."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ async def test_a_removal_is_not_run_again_nor_is_what_was_removed_by_it(loads: L
 
 
 async def test_an_earlier_task_that_goes_meanwhile_is_not_run_again(loads: Loads) -> None:
-    """Its reference to the file goes with it, and the file with that."""
+    """Its reference to the file is deleted with it, and then the file."""
     earlier = await loads.upload()
 
     async def clean_up(sha256: str) -> None:
@@ -197,14 +197,14 @@ async def test_an_earlier_task_that_goes_meanwhile_is_not_run_again(loads: Loads
 
 
 async def test_after_it_the_link_s_file_is_loaded_unless_it_is_the_same(loads: Loads) -> None:
-    """The loader asks at each fetch, also where the site says that the file is as before."""
+    """The loader sends a request at each fetch, even if the site says that the file has not changed."""
     first = await loads.fetch(1, OLD)
     await loads.end(first, SUCCEEDED)
     second = await loads.fetch(2, NEW)
     await loads.end(second, SUCCEEDED)
     assert await loads.fetch(3, NEW) == second
     undo = await loads.rerun(first)
-    # By now the namespace is to have what the first fetch brought, and the link has what the second one did.
+    # The namespace should have the file of the first fetch now, and the link has that of the second one.
     redo = await loads.fetch(4, NEW)
     assert redo not in {first, second, undo}
     await loads.end(undo, SUCCEEDED)

@@ -1,4 +1,4 @@
-"""A task has a file of its own, whatever becomes of the one that it was made from.
+"""A task has its own file, which does not depend on the file that it was created from.
 
 This file is also the process that a test kills: `python <this file> <json>`.
 """
@@ -61,7 +61,7 @@ async def store_of(s3: EmbeddedS3, bucket: str) -> AsyncIterator[Callable[[str],
 
 
 class Flaky(BlobStore):
-    """The processor's files; while `is_away`, nothing is kept."""
+    """The processor's files; while `is_away`, nothing can be stored."""
 
     def __init__(self, blobs: BlobStore) -> None:
         self._blobs = blobs
@@ -168,7 +168,7 @@ async def test_killed_beside_the_copy_of_its_file_the_next_request_makes_it_good
     await run_until_killed(__file__, settings | {"is_file_there": is_file_there})
     assert await BlobRefs().sweep(database, own, grace_s=NO_GRACE_S) == 0
     assert await own.list_own() == ([sha256] if is_file_there else [])
-    # Nobody was notified of the task, so its caller has the file still, and the task reads that one until then.
+    # The caller does not know the task yet, so it still has the file, and the task reads that file until then.
     assert await own.fetch(sha256, tmp_path / "early") == 16
     task = await stub.CreateTask(request(sha256))
     async with database.transaction() as tx:
@@ -177,7 +177,7 @@ async def test_killed_beside_the_copy_of_its_file_the_next_request_makes_it_good
     await api.delete(sha256)
     assert await own.list_own() == [sha256]
     assert await own.fetch(sha256, tmp_path / "late") == 16
-    # Its one reference goes with the task, and the bytes with the reference.
+    # The only reference is deleted with the task, and the file with the reference.
     async with database.transaction() as tx:
         await BlobRefs().drop(tx, TaskKey.parse(task.name).blob_ref)
     assert await BlobRefs().sweep(database, own, grace_s=NO_GRACE_S) == 1

@@ -1,4 +1,4 @@
-"""What runs and what is superseded, over any order of uploads, fetches and removals; the owner replies at once."""
+"""Tasks that run or are superseded, for any order of uploads, fetches and removals, with immediate replies."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def test_a_page_in_place_of_a_feed_is_remedied_where_it_came_from(runner: 
     assert "Open the file that you sent" in sent.error_message
 
 
-Step = tuple[Any, ...]  # what is done, and the numbers and flags that it takes
+Step = tuple[Any, ...]  # an action with its numbers and flags
 _UPLOADS = st.tuples(st.just("upload"))
 _FETCHES = st.tuples(st.just("fetch"), st.integers(1, 3), st.integers(1, 6), st.booleans())
 _REMOVALS = st.tuples(st.just("remove"), st.integers(1, 3))

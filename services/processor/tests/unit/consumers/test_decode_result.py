@@ -1,4 +1,4 @@
-"""What the consumer of results takes, and what it sends to the dead letters."""
+"""Records that the consumer of results accepts, and records that it sends to the dead letters."""
 
 from __future__ import annotations
 

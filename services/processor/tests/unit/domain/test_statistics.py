@@ -1,4 +1,4 @@
-"""Counts of issues are exact, and those that are listed are few."""
+"""Counts of issues are exact, and few issues are listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that cannot be loaded is reported with what is wrong, at its place, with the fix for that very fault."""
+"""The message about a file that cannot be loaded has the fault, its position, and the fix for this fault."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def listed(fault: FeedFault) -> list[str]:
 def test_each_bare_ampersand_is_named_and_no_other(
     scan: Scan, yml: WriteYml, offer: WriteOffer, encoding: str, line_break: str
 ) -> None:
-    far = "Ж&amp;" * 100_000  # more than is read at a time
+    far = "Ж&amp;" * 100_000  # more than one read
     texts = (
         "Ж&Ж",
         "a&amp;b &#38; &#x26; c",

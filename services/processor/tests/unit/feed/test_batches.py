@@ -1,4 +1,4 @@
-"""What is sent depends on the file alone: batches are cut alike in each run, within bounds, and nothing is lost."""
+"""Batches depend only on the file: they are the same in each run, within limits, and complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that is not well-formed, not safe or not whole fails before anything of it is sent."""
+"""A file that is not well-formed, not safe or not complete fails before any offer is sent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_lone_ampersand_is_named_with_its_place(scan: Scan, yml: WriteYml, off
     lines = feed.decode().split("\n")
     line = next(number for number, text in enumerate(lines, 1) if "Чай & кофе" in text)
     assert (fault.code, fault.line) == ("MALFORMED_XML", line)
-    # expat stands behind the & or on it, in characters and not in bytes.
+    # expat's position is at the & or after it, in characters and not in bytes.
     assert abs(fault.column - (lines[line - 1].index("&") + 1)) <= 1
     assert "&amp;" in fault.message
 
@@ -71,7 +71,7 @@ def test_common_faults_have_words(scan: Scan, yml: WriteYml, inside: str, words:
     "inside", ['<x xml:id="7"/>', '<x xmlns:p=""/>', '<x xmlns:p="%%"/>', '<x xml:id="a"/><x xml:id="a"/>']
 )
 def test_what_only_libxml2_refuses_fails_in_the_first_pass_too(scan: Scan, yml: WriteYml, inside: str) -> None:
-    """Otherwise it would stop the second pass when half of the offers have been sent."""
+    """Otherwise it would stop the second pass after half of the offers were sent."""
     assert fault_of(scan, yml(f'<offer id="a">{inside}</offer>')).code == "MALFORMED_XML"
 
 
@@ -158,7 +158,7 @@ def test_harmless_declarations_are_read(load: Load, yml: WriteYml, offer: WriteO
 
 
 def test_an_offer_that_entities_make_too_large_is_refused_alone(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
-    """A message must not grow by what stands in the file once."""
+    """A message must not grow with a long text in the file."""
     prolog = DOCTYPE + f'[<!ENTITY d "{"x" * 128}">]>\n'
     padding = offer("c", extra=f"<!-- {'x' * 400_000} -->")
     loaded = load(
@@ -211,7 +211,7 @@ def test_unknown_tags_are_one_warning_for_the_file(load: Load, yml: WriteYml, of
         yml(offer("a", extra="<zz>1</zz><yy/>"), offer("b", extra="<zz>2</zz>"), offer("c", extra="<zz/>", price="x"))
     )
     assert loaded.scan.warnings == ("Tags that YML does not know were left out: <yy> (once), <zz> (3 times).",)
-    # An unknown tag before it does not hide a wrong value.
+    # An unknown tag does not hide a wrong value after it.
     assert loaded.codes == [("c", "PRICE_INVALID")]
 
 

@@ -1,4 +1,4 @@
-"""What the fuzzer has found, each as small as it is."""
+"""Faults that the fuzzer has found, with minimal inputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fault_of(scan: Scan, content: bytes) -> FeedFault:
 def test_an_entity_that_might_be_declared_outside_is_refused_in_the_first_pass(
     scan: Scan, found: Format, outer: str
 ) -> None:
-    """expat passes by what an outer DTD might declare; libxml2 stopped there when half of the offers had been sent."""
+    """expat ignores entities that an external DTD might declare; libxml2 stopped there with half of the offers sent."""
     root = min(found.roots).rpartition(" ")[2]
     declaration, _, rest = found.read_file(found.sample).decode().partition("\n")
     title = f"<{found.names.title}>"
@@ -63,7 +63,7 @@ def test_an_outer_dtd_alone_costs_no_third_look(
 
 @pytest.mark.parametrize("before", [b"", codecs.BOM_UTF8, b"\n ", codecs.BOM_UTF16_LE])
 def test_a_file_that_turns_into_utf16_is_refused(scan: Scan, yml: WriteYml, offer: WriteOffer, before: bytes) -> None:
-    """expat takes a zero byte behind the first < for UTF-16 whatever encoding it is given; libxml2 does not."""
+    """expat takes a zero byte after the first < for UTF-16, even if another encoding is set; libxml2 does not."""
     content = yml(offer("a"), prolog="")
     wide = content.decode().encode("utf-16-le")
     if before == codecs.BOM_UTF16_LE:

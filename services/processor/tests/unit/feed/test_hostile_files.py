@@ -1,7 +1,7 @@
-"""Files made to hurt are refused, in bounded memory, each measured in a process of its own.
+"""Hostile files are refused in bounded memory, each measured in a separate process.
 
-What grows in a parser is seldom the bytes of the file: each tag, name, attribute, namespace, declaration and id costs
-many times its bytes, and within the bounds on bytes alone a file of 16 MB took 545 MiB.
+A parser's memory seldom depends on the bytes of the file: each tag, name, attribute, namespace, declaration and id
+takes many times its bytes. With limits on bytes only, a file of 16 MB took 545 MiB.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LIMIT_MIB = 300
 
 
 class Shell(NamedTuple):
-    """The parts of a file of one format around its offers, and what is looked for endlessly in it."""
+    """The parts of a format's file around its offers, and the elements to repeat endlessly."""
 
     head: bytes
     offer: bytes
@@ -203,7 +203,7 @@ def test_what_costs_more_than_its_bytes_is_refused(tmp_path: Path, kind: str) ->
 
 
 def test_a_head_is_released_with_the_first_offer_behind_it(tmp_path: Path) -> None:
-    """Otherwise each list of offers with a little before it would stay in memory to the end."""
+    """Otherwise each list of offers, with the content before it, would stay in memory to the end."""
     part = b"<a/>" * 900 + b'<offers><offer id="%d"/></offers>'
     (tmp_path / "feed").write_bytes(b"<yml_catalog><shop>" + numbered(part, 4000) + b"</shop></yml_catalog>")
     measured = measure(tmp_path / "feed")

@@ -1,4 +1,4 @@
-"""An offer is found where both passes of a load see it, also in a file that cannot be loaded."""
+"""An offer is located where both passes of a load see it, even in a file that cannot be loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every real feed: known or refused from its content, counted as an independent reader counts, never an exception."""
+"""Every real feed is recognised or refused by its content, has the count of an independent reader, and never raises."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NAMELESS = offer_requests_pb2.RECORD_KIND_UNIDENTIFIED
 
 
 def manifest(folder: Path) -> dict[str, int]:
-    """Offers by file name, as the manifest counts them."""
+    """Return the number of offers by file name, from the manifest."""
     rows = [line.split(" | ") for line in (folder / "MANIFEST.md").read_text().splitlines() if line.startswith("| ")]
     return {row[0].strip("| "): int(row[5].replace(",", "")) for row in rows if len(row) > 10 and row[5][0].isdigit()}
 
 
 G = "{http://base.google.com/ns/1.0}"
 ATOM = "{http://www.w3.org/2005/Atom}"
-# What each file of the manifest is: a format that is loaded, or the code of the fault.
+# Result of each file of the manifest: its format, or the code of the fault.
 UNKNOWN = "UNKNOWN_FORMAT"
 FOUND = {
     **dict.fromkeys(
@@ -90,7 +90,7 @@ def test_each_feed_is_what_it_is_and_counted_as_in_the_manifest(shared_feeds: Pa
             assert "yml_catalog" in caught.value.message, name
 
 
-# Offers that are refused, by code, of the files that have any; the rest of what is loaded is refused nowhere.
+# Number of rejected offers by code, for the files that have any; the other loaded files have none.
 REFUSED = {
     "google_rss_dantone.xml": {"TITLE_MISSING": 112},
     "google_rss_dantone_gz_named.xml": {"TITLE_MISSING": 112},
@@ -173,7 +173,7 @@ def test_texts_of_product_data_are_those_of_an_independent_reader(shared_feeds: 
             for field in ("title", "description"):
                 text = element.findtext(f"{G}{field}") or element.findtext(field) or ""
                 said = " ".join(text.split()) if field == "title" else text.strip()
-                # Of a title that is nothing but a dot.
+                # A title that consists of a dot.
                 said = "" if said == "." else said
                 assert getattr(record.content, field) == said, (name, record.external_id)
                 texts += bool(said)

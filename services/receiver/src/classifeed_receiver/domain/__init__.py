@@ -1,1 +1,1 @@
-"""What documents, schemas and shards are; pure, without a database."""
+"""Documents, schemas and cursors as plain data and pure functions; no I/O."""

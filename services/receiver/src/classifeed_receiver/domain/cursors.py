@@ -1,7 +1,7 @@
-"""Cursors of readers: whether one belongs to the queue that it is read with, and the error of one that does not.
+"""Checks that the cursor of a reader belongs to its queue, and the error of one that does not.
 
-A queue that was restored from a backup gives no index twice (ADR 0030), so a cursor of what it held before matches none
-of its elements, and is distinguished from one that was trimmed.
+A queue never assigns an index twice, even after a restore from a backup (ADR 0030). So a cursor that is newer than the
+backup matches no element, and can be distinguished from a trimmed one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class ShardKey(NamedTuple):
 
 
 class ShardEnds(NamedTuple):
-    """The last element that a shard's queue was given, and the last one that was trimmed; 0: none."""
+    """Indices of the last element of a shard's queue and of its last trimmed one; 0: none."""
 
     last_idx: int
     trimmed_idx: int
@@ -30,10 +30,10 @@ NO_ELEMENTS: Final = ShardEnds(last_idx=0, trimmed_idx=0)
 
 
 def find_due(client: str, cursors: Mapping[ShardKey, int], ends: Mapping[ShardKey, ShardEnds]) -> dict[ShardKey, int]:
-    """Return the cursors with something behind them.
+    """Return the cursors with elements after them.
 
     Raises:
-        FailedPrecondition: a cursor lies in the trimmed part of its queue, or beyond its end.
+        FailedPrecondition: a cursor is in the trimmed part of its queue, or beyond its end.
     """
     due = {}
     for key, idx in cursors.items():
@@ -45,13 +45,13 @@ def find_due(client: str, cursors: Mapping[ShardKey, int], ends: Mapping[ShardKe
 
 
 def check_cursor(client: str, key: ShardKey, idx: int, end: ShardEnds, *, is_known: bool) -> None:
-    """Pass a cursor behind which nothing is missing.
+    """Check that no element after a cursor is missing.
 
     Args:
-        client: whose queue.
-        key: which queue and shard.
-        idx: the cursor.
-        end: where the queue ends.
+        client: client of the queue.
+        key: queue and shard.
+        idx: index of the cursor.
+        end: ends of the queue.
         is_known: whether the queue has this element, or trimmed it last.
 
     Raises:
@@ -71,7 +71,7 @@ def check_cursor(client: str, key: ShardKey, idx: int, end: ShardEnds, *, is_kno
 
 
 def unknown_cursor(client: str, key: ShardKey, idx: int, end: ShardEnds) -> FailedPrecondition:
-    """Return the error of a cursor that belongs to no element of this queue."""
+    """Return the error of a cursor that is no element of its queue."""
     return FailedPrecondition(
         "CURSOR_UNKNOWN",
         f"The cursor {idx} of {client}, queue {key.queue}, shard {key.shard} is not an element of this queue, which "

@@ -1,4 +1,4 @@
-"""Documents on their way into the registry, and what becomes of each."""
+"""Documents to store in the registry, and the outcome of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_common.errors import FieldViolation
 
 
 class Status(IntEnum):
-    """What a row of the registry stands for."""
+    """Status of a row of the registry."""
 
     LIVE = 1
     TOMBSTONE = 2
@@ -20,7 +20,7 @@ class Status(IntEnum):
 
 
 class Freshness(NamedTuple):
-    """Says which of two documents with one key is the fresher: the greater in this order."""
+    """Order of the versions of a document: the greater tuple is the fresher version."""
 
     epoch: int
     version: int
@@ -28,9 +28,9 @@ class Freshness(NamedTuple):
 
 
 class NewDocument(NamedTuple):
-    """A document that keeps its schema, ready for the registry. A tuple, as these are made by the ten thousands.
+    """A document that fits its schema, ready for the registry. A tuple, because tuples are cheap to create.
 
-    `content` are the bytes of its RawDocument, serialized deterministically: equal documents have equal bytes.
+    `content` is its RawDocument, serialized deterministically: equal documents have equal bytes.
     """
 
     pk: str
@@ -39,11 +39,11 @@ class NewDocument(NamedTuple):
     status: Status
     expires_at: datetime | None
     content: bytes
-    traceparent: str = ""  # of the trace that it takes along, if it does
+    traceparent: str = ""  # trace context to propagate; empty: none
 
 
 class StoredDocument(NamedTuple):
-    """What the registry has for a key; no content if the row is damaged."""
+    """The registry's row of a key; no content if the row is damaged."""
 
     freshness: Freshness
     content: bytes | None
@@ -59,14 +59,14 @@ class ShardPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """Stored now (with its position), or stored before with the same bytes."""
+    """The document is stored now (with its position), or was stored before with the same bytes."""
 
     position: ShardPosition | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """A fresher one is stored, of this version and epoch."""
+    """A fresher document is stored, with this version and epoch."""
 
     version: int = field(default=0, compare=False)
     epoch: int = field(default=0, compare=False)
@@ -74,21 +74,21 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """The document is wrong, and stays wrong however often it comes."""
+    """The document is invalid; a retry cannot help."""
 
     violations: tuple[FieldViolation, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EpochTooOld:
-    """The document was composed for an epoch that was left behind."""
+    """The document was composed for an epoch that is no longer active."""
 
     current_epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Nothing is known to be stored, for a reason that passes."""
+    """It is unknown whether the document is stored, for a temporary reason."""
 
 
 Outcome = Acknowledged | Stale | Invalid | EpochTooOld | Retry
@@ -105,9 +105,9 @@ CONFLICT = Invalid(
 
 
 def select_candidates(documents: Iterable[NewDocument]) -> list[NewDocument]:
-    """Return of each key the freshest document (the first of equals), sorted by (hash, pk).
+    """Return the freshest document of each key (the first of equals), sorted by (hash, pk).
 
-    The order is the order of row locks, the same for every transaction, so that two of them never wait for each other.
+    Rows are locked in this order. It is the same in every transaction, which prevents deadlocks.
     """
     freshest: dict[str, NewDocument] = {}
     for document in documents:
@@ -118,10 +118,10 @@ def select_candidates(documents: Iterable[NewDocument]) -> list[NewDocument]:
 
 
 def judge(document: NewDocument, stored: StoredDocument | NewDocument | None) -> Outcome:
-    """Return what became of a document that is not the one written, from what is stored after the transaction.
+    """Return the outcome of a document that was not written, from the row that is stored after the write.
 
-    Nothing stored, or something less fresh, can only be seen when the row was removed in between: push again. So can a
-    damaged row, which the next push replaces. A damaged tombstone is complete without its content.
+    If there is no row, or a less fresh one, the row was removed in between: the outcome is Retry. A damaged row also
+    yields Retry, because the next push replaces it. A tombstone needs no content, so a damaged one is acknowledged.
     """
     if stored is None or stored.freshness < document.freshness:
         return Retry()
@@ -133,7 +133,7 @@ def judge(document: NewDocument, stored: StoredDocument | NewDocument | None) ->
 
 
 def newest_positions(outcomes: Sequence[Outcome]) -> list[ShardPosition]:
-    """Return the greatest position of each shard among the documents written, in shard order."""
+    """Return the greatest position of the written documents in each shard, ordered by shard."""
     newest: dict[int, int] = {}
     for outcome in outcomes:
         if isinstance(outcome, Acknowledged) and outcome.position is not None:

@@ -8,14 +8,14 @@ from classifeed_domain.document_shards import hash_of, hashes_of
 
 
 class RegistryPosition(NamedTuple):
-    """A scan stands after the document with this key."""
+    """Position of a scan: after the document with this key."""
 
     pk_hash: int
     pk: str
 
     @classmethod
     def begin_of(cls, shard: int) -> RegistryPosition:
-        """Return the position before the first document of a shard: no key is empty."""
+        """Return the position before the first document of a shard; the empty key sorts before all keys."""
         return cls(hashes_of(shard)[0], "")
 
     @classmethod

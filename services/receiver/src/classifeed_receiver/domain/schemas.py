@@ -1,4 +1,4 @@
-"""Schemas of epochs: what may stand in one, and what may change inside one."""
+"""Schemas of epochs: their rules, and the changes allowed inside an epoch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNBOUNDED: Final = ("string_value", "int_value", "bool_value")
 
 
 class EpochState(IntEnum):
-    """Where an epoch stands; the numbers are the proto's."""
+    """State of an epoch; the numbers are those of the proto."""
 
     OPEN = 1
     ACTIVE = 2
@@ -54,17 +54,17 @@ class Epoch:
 
     @cached_property
     def unbounded_kinds(self) -> Mapping[str, str]:
-        """The same for the fields that take every value of their kind."""
+        """As `kinds`, for the fields that accept every value of their kind only."""
         return {name: kind for name, kind in self.kinds.items() if kind in _UNBOUNDED}
 
     @cached_property
     def codec(self) -> BodyCodec:
-        """Reads and writes bodies."""
+        """Codec of document bodies."""
         return BodyCodec(self.schema)
 
     @cached_property
     def embeddings(self) -> Mapping[str, EmbeddingSchema]:
-        """The vectors by name."""
+        """The embeddings by name."""
         return {embedding.name: embedding for embedding in self.schema.embeddings}
 
     @cached_property
@@ -81,14 +81,14 @@ class Epochs:
 
     @cached_property
     def active(self) -> int:
-        """The epoch that is searched; 0 when the client has none."""
+        """The number of the epoch that is searched; 0: the client has none."""
         return next((number for number, epoch in self.by_number.items() if epoch.state == EpochState.ACTIVE), 0)
 
     @cached_property
     def abandoned(self) -> frozenset[int]:
-        """Epochs that were put beside the active one and left before anything could activate them.
+        """Numbers of the epochs that are newer than the active one and were retired without being activated.
 
-        What is stored in them gives way to any document of the active epoch.
+        A document stored in one of them is replaced by any document of the active epoch.
         """
         return frozenset(
             number
@@ -98,7 +98,7 @@ class Epochs:
 
 
 def find_faults(schema: Schema) -> list[FieldViolation]:
-    """Return what is wrong with a schema by itself, whatever stands beside it; [] when nothing is."""
+    """Return the violations of rules within a schema; [] if there are none."""
     faults = []
     seen: set[str] = set()
     for index, field in enumerate(schema.fields):
@@ -129,13 +129,13 @@ def _field_faults(field: FieldSchema) -> Iterable[tuple[str, str]]:
         kind = "TEXT" if is_text else "GEO_POINT"
         for flag in ("facet", "sortable"):
             if getattr(field, flag):
-                yield flag, f"{field.name} is {kind}, which cannot be {flag}; use a field of another type beside it"
+                yield flag, f"{field.name} is {kind}, which cannot be {flag}; add a field of another type for this"
 
 
 def find_incompatible_changes(old: Schema, new: Schema) -> list[str]:
-    """Return the reasons that forbid `new` in the epoch of `old`; [] when only optional fields were added.
+    """Return the reasons that forbid `new` in the epoch of `old`; [] if only optional fields were added.
 
-    Documents of the epoch are stored and indexed already, so whatever was true of them must stay true.
+    The stored and indexed documents of the epoch must still fit the new schema.
     """
     changes = []
     old_fields = {field.name: field for field in old.fields}
@@ -161,7 +161,7 @@ def _differences(old: FieldSchema, new: FieldSchema) -> list[str]:
 
 
 def merge(old: Schema, new: Schema) -> Schema:
-    """Return `old` with the fields that only `new` has behind it, so that fields never change their order."""
+    """Return `old` plus the fields that only `new` has; new fields come last, so that the order never changes."""
     merged = Schema()
     merged.CopyFrom(old)
     known = {field.name for field in old.fields}

@@ -1,7 +1,7 @@
 """Checks of one document: the rules of the proto and the schema of its epoch.
 
-The rules of the proto are checked by hand here: protovalidate takes about 50 µs for a document of twelve fields, this a
-fifth, and it is on the way of every document. A test compares both on a corpus.
+The rules of the proto are checked by hand, because every document is checked and this is five times as fast as
+protovalidate. A test compares both on a corpus.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _GREATEST_S: Final = 253402300799  # 9999-12-31T23:59:59
 
 
 def check_document(document: RawDocument, epochs: Epochs, *, limit_bytes: int) -> NewDocument | Invalid | EpochTooOld:
-    """Return the document ready for the registry, or why it is refused. Its body gets its one form in place.
+    """Return the document ready for the registry, or the reason of its rejection. Its body is normalized in place.
 
     Args:
-        document: as it came; nothing about it is known to be right.
+        document: unchecked document.
         epochs: all epochs of its client.
-        limit_bytes: how large a document may be; the index's topic takes none above 1 MB.
+        limit_bytes: maximum size of a document, in bytes; the index's topic takes at most 1 MB.
     """
     violations = list(_check_head(document))
     if violations:
@@ -85,7 +85,7 @@ def _check_head(document: RawDocument) -> Iterator[FieldViolation]:
     elif not _is_moment(document.timestamp.seconds, document.timestamp.nanos):
         yield FieldViolation("timestamp", "must lie in the years 1 to 9999")
     elif document.timestamp.nanos % 1000:
-        # The registry compares microseconds; finer ones would make two documents equal that are not.
+        # The registry compares microseconds; with nanoseconds, two different timestamps could compare as equal.
         yield FieldViolation("timestamp", "must be whole microseconds; cut the nanoseconds off")
     elif document.HasField("ttl") and not _is_ttl(document):
         yield FieldViolation("ttl", "must be positive and end before the year 10000")
@@ -128,7 +128,10 @@ def _check_delete(document: RawDocument) -> Iterator[FieldViolation]:
 
 
 def _fits_at_sight(document: RawDocument, epoch: Epoch) -> bool:
-    """Whether every field has one value of the right kind and nothing else is to be looked at: nearly all documents."""
+    """Return whether a quick check suffices, as for nearly all documents.
+
+    It does if every field has one value of the right kind, and there is nothing else to check.
+    """
     kinds = epoch.unbounded_kinds
     names = set()
     for field in document.fields:

@@ -1,1 +1,1 @@
-"""The gRPC services of the receiver: each method translates and calls a use case, nothing else."""
+"""The gRPC services of the receiver: each method only translates and calls a use case."""

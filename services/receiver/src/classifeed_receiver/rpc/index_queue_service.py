@@ -34,7 +34,7 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class IndexQueueService(IndexQueueServiceServicer):
-    """The queues: read, set aside, reported, refilled; and the registry: scanned and digested."""
+    """Access to the queues (read, append failures, report progress, refill) and to the registry (scan, digest)."""
 
     def __init__(
         self, database: Database, read_elements: ReadElements, signal: CommitSignal, epochs: KnownEpochs
@@ -46,7 +46,7 @@ class IndexQueueService(IndexQueueServiceServicer):
         self._scan_documents = ScanDocuments(database, epochs)
 
     async def ReadElements(self, request: pb.ReadElementsRequest, context: Context) -> pb.ReadElementsResponse:
-        """Read elements after the cursors, waiting for some."""
+        """Read elements after the cursors; wait if there are none."""
         found = await self._read_elements(
             request.client,
             _distinct(request.cursors),
@@ -70,7 +70,7 @@ class IndexQueueService(IndexQueueServiceServicer):
         )
 
     async def AppendFailed(self, request: pb.AppendFailedRequest, context: Context) -> pb.AppendFailedResponse:
-        """Put elements into the queue `failed`, once each."""
+        """Append elements to the queue `failed`, each once."""
         failures = [
             Failure(_key_of(element.position), element.position.idx, element.pk, element.reason)
             for element in request.elements
@@ -79,12 +79,12 @@ class IndexQueueService(IndexQueueServiceServicer):
         return pb.AppendFailedResponse()
 
     async def ReportProgress(self, request: pb.ReportProgressRequest, context: Context) -> pb.ReportProgressResponse:
-        """Note how far a group has come."""
+        """Store the progress of a group."""
         await report_progress(self._database, request.group, request.client, _distinct(request.cursors))
         return pb.ReportProgressResponse()
 
     async def GetQueueEnds(self, request: pb.GetQueueEndsRequest, context: Context) -> pb.GetQueueEndsResponse:
-        """Return how far the queues go, and how far a group has come."""
+        """Return the ends of the queues and the progress of a group."""
         async with self._database.connection() as connection:
             found = await queues.select_ends(connection, request.client, request.group)
         return pb.GetQueueEndsResponse(

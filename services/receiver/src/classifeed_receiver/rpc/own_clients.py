@@ -1,4 +1,4 @@
-"""Each caller within its own clients; the table is the suite's (`classifeed_domain.document_clients`)."""
+"""Restrict each caller to its own clients, which `classifeed_domain.document_clients` lists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from classifeed_domain.document_clients import check_reader, check_writer
 
 
 def require_own(client: str) -> None:
-    """Pass when the call that is being handled may write documents and schemas of a client.
+    """Check that the caller may write documents and schemas of a client.
 
     Raises:
         PermissionDenied: CLIENT_OF_ANOTHER.
@@ -17,7 +17,7 @@ def require_own(client: str) -> None:
 
 
 def require_readable(client: str) -> None:
-    """Pass when the call that is being handled may read the schemas of a client.
+    """Check that the caller may read the schemas of a client.
 
     Raises:
         PermissionDenied: CLIENT_OF_ANOTHER.
@@ -27,7 +27,7 @@ def require_readable(client: str) -> None:
 
 
 def _caller() -> str | None:
-    """Return who calls; None: callers need no token here, so that nobody knows."""
+    """Return the caller of the current call; None: callers need no token, so the caller is unknown."""
     call = current_call()
     assert call is not None, "outside of a call"
     return None if call.caller == UNSIGNED else call.caller

@@ -1,4 +1,4 @@
-"""ReceiverService: takes documents."""
+"""ReceiverService: receives the documents of clients."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from classifeed_receiver.domain.positions import RegistryPosition
 from classifeed_receiver.rpc.own_clients import require_own
 from classifeed_receiver.store import scanning
 
-# Batches of one stream that are written at a time: enough to keep the next transaction filled while one commits.
+# Batches of one stream that are written concurrently: enough to fill the next transaction while one commits.
 _STREAM_WINDOW: Final = 4
 _PAGE_DOCUMENTS: Final = 1000
 
@@ -40,31 +40,30 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class ReceiverService(ReceiverServiceServicer):
-    """The pushes of all clients."""
+    """Pushes of all clients, checks of positions, and lists of documents."""
 
     def __init__(self, database: Database, push_documents: PushDocuments) -> None:
         self._database = database
         self._push_documents = push_documents
 
     async def Push(self, request: pb.PushRequest, context: Context) -> pb.PushResponse:
-        """Take one document."""
+        """Push one document."""
         require_own(request.client)
         outcomes = await self._push_documents(request.client, [request.document])
         positions = [_message_of(position) for position in newest_positions(outcomes)]
         return pb.PushResponse(result=_result_of(outcomes[0]), position=positions[0] if positions else None)
 
     async def PushBatch(self, request: pb.PushBatchRequest, context: Context) -> pb.PushBatchResponse:
-        """Take up to 500 documents."""
+        """Push up to 500 documents."""
         return await self._push(request)
 
     async def PushStream(
         self, request_iterator: AsyncIterator[pb.PushBatchRequest], context: Context
     ) -> AsyncIterator[pb.PushBatchResponse]:
-        """Take batches and respond to each, in order.
+        """Push batches and respond to each, in order.
 
-        Only as many batches are taken as are being written; the next is read off the wire when the oldest has its
-        response, so that HTTP/2's flow control holds a sender that is faster than the database, or does not read
-        its responses.
+        The stream is read only while few batches are being written; the next batch is read after the oldest has its
+        response. So HTTP/2's flow control slows a sender that is faster than the database, or does not read responses.
         """
         under_way: asyncio.Queue[asyncio.Task[pb.PushBatchResponse] | None] = asyncio.Queue(_STREAM_WINDOW - 1)
         tasks: set[asyncio.Task[Any]] = set()
@@ -83,7 +82,7 @@ class ReceiverService(ReceiverServiceServicer):
             while (task := await under_way.get()) is not None:
                 yield await task
                 tasks.discard(task)
-            await taking  # raises what ended the requests, after the responses to those before it
+            await taking  # raises the error of the request stream, after the responses to earlier batches
         finally:
             left = [taking, *tasks]
             for task in left:
@@ -91,7 +90,7 @@ class ReceiverService(ReceiverServiceServicer):
             await asyncio.gather(*left, return_exceptions=True)
 
     async def CheckPositions(self, request: pb.CheckPositionsRequest, context: Context) -> pb.CheckPositionsResponse:
-        """Check what a client was acknowledged, and return where its queues end."""
+        """Check the positions acknowledged to a client, and return the ends of its queues."""
         require_own(request.client)
         async with self._database.connection() as connection:
             await check_positions(connection, request.client, _positions_of(request.positions))

@@ -21,7 +21,7 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class SchemaService(SchemaServiceServicer):
-    """The schemas of the clients' epochs. ActivateEpoch belongs here once epochs are switched."""
+    """Schemas of the clients' epochs. Add ActivateEpoch here."""
 
     def __init__(self, database: Database, known: KnownEpochs) -> None:
         self._database = database
@@ -33,7 +33,7 @@ class SchemaService(SchemaServiceServicer):
         return _schema_of(await put_schema(self._database, self._known, request.schema))
 
     async def GetSchema(self, request: pb.GetSchemaRequest, context: Context) -> Schema:
-        """Return the schema of an epoch; read from the table, so that a reader sees what was put a moment ago."""
+        """Return the schema of an epoch; it is read from the table, so it is never out of date."""
         require_readable(request.client)
         async with self._database.connection() as connection:
             epochs = await schemas.select_epochs(connection, request.client)

@@ -1,4 +1,4 @@
-"""Arrays as PostgreSQL reads them in text."""
+"""Arrays in PostgreSQL's text format."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from collections.abc import Iterable
 
 
 def array_of(values: Iterable[object]) -> str:
-    """Return PostgreSQL's text of an array of numbers or moments, or NULL: four times as fast as psycopg's lists."""
+    """Return the text format of an array of numbers, timestamps or NULL; faster than psycopg's adaptation of lists."""
     return "{" + ",".join(map(str, values)) + "}"

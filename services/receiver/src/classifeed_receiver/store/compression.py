@@ -1,4 +1,4 @@
-"""How documents are kept: as they are, or compressed with zstd. The numbers stand in every row."""
+"""Compression of stored documents: none or zstd. Every row stores the number of its compression."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Final
 import zstandard
 
 _LEVEL: Final = 1
-# The frame's header names its size, and a document is never larger than a message of gRPC.
+# A limit in case a damaged frame header claims a huge size; no document is larger than a gRPC message.
 _LIMIT_BYTES: Final = 16 * 1024 * 1024
 _compressor = zstandard.ZstdCompressor(level=_LEVEL)
 _decompressor = zstandard.ZstdDecompressor()
 
 
 class Compression(IntEnum):
-    """How the bytes of a row are to be read."""
+    """Compression of the bytes of a row."""
 
     NONE = 0
     ZSTD = 1
 
 
 class CorruptContent(Exception):
-    """The bytes of a row cannot be read as it says."""
+    """The content of a row is damaged."""
 
 
 def compress(content: bytes, *, from_bytes: int) -> tuple[Compression, bytes]:
-    """Return the content as it is kept: compressed when it is large enough and that makes it smaller."""
+    """Return the content to store: compressed if it has at least `from_bytes` bytes and gets smaller."""
     if len(content) >= from_bytes:
         compressed = _compressor.compress(content)
         if len(compressed) < len(content):
@@ -38,7 +38,7 @@ def decompress(compression: int, kept: bytes) -> bytes:
     """Return the content of a row.
 
     Raises:
-        CorruptContent: it was not written by `compress`.
+        CorruptContent: the bytes are no zstd frame.
     """
     if compression == Compression.NONE:
         return kept

@@ -1,4 +1,4 @@
-"""Rows of the registry as they are kept: their checksums, and what is done about damaged ones (ADR 0092)."""
+"""Stored rows of the registry: their checksums, and the marking of damaged rows (ADR 0092)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class KeptDocument:
-    """A document as its row has it; without a checksum if an earlier release wrote it."""
+    """The stored row of a document; it has no checksum if an earlier release wrote it."""
 
     epoch: int
     version: int
@@ -41,20 +41,20 @@ class KeptDocument:
 
     @property
     def freshness(self) -> Freshness:
-        """The triple of the row."""
+        """Epoch, version and timestamp of the row."""
         return Freshness(self.epoch, self.version, self.modify_timestamp)
 
 
 def is_live(document: KeptDocument) -> bool:
-    """Return whether the row stands for a document that is served."""
+    """Return whether the row is a live document."""
     return document.status == Status.LIVE
 
 
 def checksum_of(pk: str, freshness: Freshness, compression: int, kept: bytes) -> int:
     """Return the checksum of a row, 63 bits.
 
-    The lower half is the CRC-32 of compression and kept bytes. The upper half is made of the key and the triple: an
-    earlier release may overwrite the row without changing the checksum, which then belongs to another triple.
+    The lower half is the CRC-32 of compression and stored bytes. The upper half is a hash of key and freshness: an
+    earlier release may overwrite the row but not the checksum, which then has another freshness than the row.
     """
     return _owner_of(pk, freshness) << 32 | zlib.crc32(kept, zlib.crc32(bytes((compression,))))
 
@@ -62,7 +62,7 @@ def checksum_of(pk: str, freshness: Freshness, compression: int, kept: bytes) ->
 def read_content(pk: str, document: KeptDocument) -> bytes:
     """Return the content of a row, a serialized RawDocument.
 
-    A row without a checksum of its own is parsed, and its key and version are compared instead.
+    If a row has no checksum, or one of another version, its content is parsed, and key, epoch and version are compared.
 
     Raises:
         CorruptContent: the row is damaged.
@@ -80,7 +80,7 @@ def read_content(pk: str, document: KeptDocument) -> bytes:
 async def mark_damaged(tx: Tx, client: str, damaged: Iterable[tuple[str, KeptDocument]]) -> None:
     """Give damaged live rows the status DAMAGED, unless they have changed since they were read.
 
-    One statement for each row, so that no two processes wait for each other.
+    Each row is a separate statement, so that two processes cannot deadlock.
     """
     for pk, document in damaged:
         cursor = await tx.execute(

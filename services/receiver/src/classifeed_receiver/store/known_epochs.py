@@ -1,4 +1,4 @@
-"""What this process knows of the clients' epochs, read again when it is old or may be wrong."""
+"""Cache of the clients' epochs, which is refreshed when it is old or may be wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from classifeed_common.errors import FailedPrecondition
 from classifeed_receiver.domain.schemas import Epochs
 from classifeed_receiver.store import schemas
 
-# Wrong documents must not make every push read the schemas again.
+# Otherwise every push with an invalid document would read the schemas again.
 _LEAST_AGE_S: Final = 0.2
 
 
@@ -24,7 +24,7 @@ class _Known:
 
 
 class KnownEpochs:
-    """Epochs by client, at most `refresh_s` old. A reader that finds them too old to be right reads newer ones."""
+    """Epochs by client, at most `refresh_s` seconds old; `get_newer` refreshes them earlier."""
 
     def __init__(self, database: Database, clock: Clock, *, refresh_s: float) -> None:
         self._database = database
@@ -42,19 +42,19 @@ class KnownEpochs:
         return self._checked(client, await self._at_most(client, self._refresh_s))
 
     async def get_newer(self, client: str, than: Epochs) -> Epochs | None:
-        """Return the epochs when they may be newer than those given, None when those were read a moment ago."""
+        """Return epochs that may be newer than those given; None if those were read a moment ago."""
         epochs = self._checked(client, await self._at_most(client, _LEAST_AGE_S))
         return None if epochs is than else epochs
 
     def forget(self, client: str) -> None:
-        """Make the next reader read anew; for whoever changed the epochs."""
+        """Drop the cached epochs of a client; call it after a change of its epochs."""
         self._known.pop(client, None)
 
     async def _at_most(self, client: str, age_s: float) -> Epochs:
         async with self._locks[client]:
             known = self._known.get(client)
             now_s = self._clock.monotonic_s()
-            # A client without epochs is not remembered: it is about to put its first one.
+            # A client without epochs is not cached: it is about to put its first one.
             if known is not None and now_s - known.read_at_s <= age_s:
                 return known.epochs
             async with self._database.connection() as connection:

@@ -18,10 +18,10 @@ SQL: Final = load_queries(__package__, "queues.sql")
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element; without a document when another version is stored now, or none.
+    """An element; it has no document if the registry now has another version, or none.
 
-    `trimmed_idx` and `is_known` are about the cursor that it was read with: up to where its queue was trimmed, and
-    whether the cursor was an element or trimmed last, both in the snapshot that the element comes from.
+    `trimmed_idx` and `is_known` describe its queue and cursor in the same snapshot: the last trimmed index, and whether
+    the cursor was an element or trimmed last.
     """
 
     key: ShardKey
@@ -36,7 +36,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCursor:
-    """A cursor that belongs to no element of its queue, and where the queue ends."""
+    """A cursor that is no element of its queue, with the ends of the queue."""
 
     key: ShardKey
     idx: int
@@ -45,7 +45,7 @@ class UnknownCursor:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An element that its reader could not use, and why."""
+    """An element that its reader could not use, with the reason."""
 
     key: ShardKey
     idx: int
@@ -55,7 +55,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class RefillStep:
-    """What a step of a refill appended: up to which document, how many elements, and the index of the last."""
+    """Result of a refill's step: position of the last document, number of elements, index of the last element."""
 
     next: RegistryPosition
     elements: int
@@ -64,7 +64,7 @@ class RefillStep:
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """A shard's queue whose elements below `below` every living group has passed."""
+    """A shard's queue whose elements below index `below` every active group has delivered."""
 
     client: str
     key: ShardKey
@@ -72,17 +72,17 @@ class Trim:
 
 
 async def select_shards(tx: Tx, client: str) -> dict[ShardKey, ShardEnds]:
-    """Return where the queues of a client end; a shard that never had an element is left out."""
+    """Return the ends of a client's queues; a shard that never had an element is left out."""
     cursor = await tx.execute(SQL["select_shards"], {"client": client})
     return {ShardKey(queue, shard): ShardEnds(last, trimmed) for queue, shard, last, trimmed in await cursor.fetchall()}
 
 
 async def select_ends(tx: Tx, client: str, group: str) -> dict[ShardKey, tuple[ShardEnds, int]]:
-    """Return where the queues of a client end, and up to where a group has reported delivery.
+    """Return the ends of a client's queues, and the offset that a group has reported for each.
 
     Args:
-        client: whose queues; a shard that never had an element is left out.
-        group: which; empty: of each shard the group that is furthest.
+        client: client of the queues; a shard that never had an element is left out.
+        group: name of the group; empty: the highest offset of all groups.
     """
     cursor = await tx.execute(SQL["select_ends"], {"client": client, "group": group})
     return {
@@ -94,13 +94,13 @@ async def select_ends(tx: Tx, client: str, group: str) -> dict[ShardKey, tuple[S
 async def select_elements(
     tx: Tx, client: str, cursors: Mapping[ShardKey, int], *, limit: int, size_bytes: int
 ) -> list[Element]:
-    """Return the elements after the cursors with their documents, of one snapshot, in rounds of one of each shard.
+    """Return the elements after the cursors with their documents, from one snapshot, in rounds over the shards.
 
     Args:
-        client: whose queues.
+        client: client of the queues.
         cursors: index of the last element read, by shard.
-        limit: elements of each shard, at most.
-        size_bytes: how many bytes of documents to return, exceeded by one document at most.
+        limit: maximum number of elements of each shard.
+        size_bytes: maximum size of the documents, in bytes; one document may exceed it.
     """
     keys = list(cursors)
     parameters = {
@@ -135,7 +135,7 @@ def _document_of(row: Any) -> KeptDocument | None:
 
 
 async def select_unknown_cursors(tx: Tx, client: str, cursors: Collection[tuple[ShardKey, int]]) -> list[UnknownCursor]:
-    """Return the cursors that belong to no element of their queues; trimmed ones pass, as they cannot be recognised."""
+    """Return the cursors that are no elements of their queues; trimmed ones cannot be recognised and are left out."""
     cursor = await tx.execute(
         SQL["select_unknown_cursors"],
         {
@@ -152,7 +152,7 @@ async def select_unknown_cursors(tx: Tx, client: str, cursors: Collection[tuple[
 
 
 async def append_failed(tx: Tx, client: str, failures: Sequence[Failure]) -> int:
-    """Put elements into the queue `failed`, each once however often it is reported; return how many are new.
+    """Append elements to the queue `failed`, each once even if it is reported again; return the number of new ones.
 
     Needs a transaction.
     """
@@ -176,9 +176,9 @@ async def append_failed(tx: Tx, client: str, failures: Sequence[Failure]) -> int
 
 
 async def refill(tx: Tx, client: str, shard: int, after: RegistryPosition, limit: int) -> RefillStep | None:
-    """Append up to `limit` documents of a shard that come after a position to the queue `emergency`.
+    """Append up to `limit` documents of a shard, after a position, to the queue `emergency`.
 
-    One statement; returns None when no document is left.
+    It is one statement. Returns None when no document is left.
     """
     cursor = await tx.execute(
         SQL["refill"],
@@ -199,7 +199,7 @@ async def refill(tx: Tx, client: str, shard: int, after: RegistryPosition, limit
 
 
 async def report_progress(tx: Tx, group: str, client: str, cursors: Mapping[ShardKey, int]) -> None:
-    """Note how far a group has come; a cursor that lies behind the one noted changes nothing."""
+    """Store the progress of a group; a cursor lower than the stored one changes nothing."""
     await tx.execute(
         SQL["report_progress"],
         {
@@ -213,27 +213,27 @@ async def report_progress(tx: Tx, group: str, client: str, cursors: Mapping[Shar
 
 
 async def select_trimmable(tx: Tx, *, group_lifetime_s: float) -> list[Trim]:
-    """Return the queues with elements that every living group has passed.
+    """Return the queues with elements that every active group has delivered.
 
     Args:
-        group_lifetime_s: a group that was silent for longer counts no more.
+        group_lifetime_s: seconds after its last report when a group stops to be active.
     """
     cursor = await tx.execute(SQL["select_trimmable"], {"group_lifetime_s": group_lifetime_s})
     return [Trim(client, ShardKey(queue, shard), below) for client, queue, shard, below in await cursor.fetchall()]
 
 
 async def forget_failed(tx: Tx, *, age_s: float, limit: int) -> int:
-    """Remove elements of the queue `failed` older than `age_s`, at most `limit`; return how many.
+    """Remove up to `limit` elements of the queue `failed` that are older than `age_s` seconds; return their number.
 
-    One that stands for the stored version of its document stays.
+    The newest element of a document stays while it is the stored version.
     """
     return (await tx.execute(SQL["forget_failed"], {"age_s": age_s, "limit": limit})).rowcount
 
 
 async def trim_shard(tx: Tx, trim: Trim, *, limit: int) -> None:
-    """Remove the first `limit` elements of a shard that lie below `trim.below`.
+    """Remove the first `limit` elements of a shard that are below `trim.below`.
 
-    One statement; may run twice, and at a time in two places.
+    It is one idempotent statement; two processes may run it concurrently.
     """
     await tx.execute(
         SQL["trim_shard"],

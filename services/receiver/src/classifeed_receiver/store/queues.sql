@@ -1,9 +1,9 @@
 -- name: select_shards
--- How far each shard of each queue goes, and up to where it is trimmed.
+-- Ends of each shard of each queue.
 SELECT queue, shard, last_idx, trimmed_idx FROM shards WHERE client = %(client)s
 
 -- name: select_ends
--- How far each shard of each queue goes, and how far a group has reported; without a group the furthest one.
+-- Ends of each shard of each queue, and the offset that a group has reported; without a group the highest offset.
 SELECT s.queue, s.shard, s.last_idx, s.trimmed_idx, coalesce(max(p.idx), 0)
   FROM shards s
   LEFT JOIN progress p
@@ -13,10 +13,10 @@ SELECT s.queue, s.shard, s.last_idx, s.trimmed_idx, coalesce(max(p.idx), 0)
  ORDER BY s.queue, s.shard
 
 -- name: select_elements
--- The next elements after some cursors, with the documents they stand for; no document where a newer one is stored, or
--- none. They come in rounds, one of each cursor after another, and end where the documents would exceed the size: what
--- comes of each cursor is a prefix of what it has, and no shard waits for another. With each comes up to where its shard
--- is trimmed, and whether its cursor is known: trimmed last, or an element that is still there. All of one snapshot.
+-- The next elements after some cursors, with their documents; the document is NULL if another version is stored, or none.
+-- Rows come in rounds of one element per cursor, until the size of the documents is reached. So each cursor gets a prefix
+-- of its elements, and no shard waits for another. Each row also has the shard's trimmed index, and whether its cursor is
+-- known (trimmed last, or still an element), from the same snapshot.
 WITH cursors AS MATERIALIZED (
     SELECT c.queue, c.shard, c.idx, s.trimmed_idx,
            c.idx = s.trimmed_idx OR EXISTS (SELECT FROM elements e
@@ -50,8 +50,8 @@ SELECT queue, shard, idx, pk, element_version, traceparent, trimmed_idx, is_know
  ORDER BY round, queue, shard
 
 -- name: select_unknown_cursors
--- Those of some cursors that no reader of this table can have: beyond the end of their queue, or neither trimmed nor an
--- element. They were read from a table that held more; this one is restored from a backup.
+-- The cursors that cannot come from this table: beyond the end of their queue, or neither trimmed nor an element. They were
+-- read before the table was restored from a backup.
 SELECT c.queue, c.shard, c.idx, coalesce(s.last_idx, 0), coalesce(s.trimmed_idx, 0)
   FROM unnest(%(queues)s::smallint[], %(shards)s::smallint[], %(idxs)s::bigint[]) AS c (queue, shard, idx)
   LEFT JOIN shards s ON s.client = %(client)s AND s.queue = c.queue AND s.shard = c.shard
@@ -61,8 +61,8 @@ SELECT c.queue, c.shard, c.idx, coalesce(s.last_idx, 0), coalesce(s.trimmed_idx,
  ORDER BY c.queue, c.shard
 
 -- name: note_failures
--- Notes why elements failed, once each. An element that is trimmed, or stands for another key, is not noted: whoever
--- reports it is behind the times.
+-- Stores the reason of each failed element once. An element that is trimmed or has another key is left out: the reader
+-- that reports it is out of date.
 INSERT INTO failures (client, queue, shard, idx, pk, reason, failed_idx, create_time)
 SELECT e.client, e.queue, e.shard, e.idx, e.pk, n.reason, 0, clock_timestamp()
   FROM unnest(%(queues)s::smallint[], %(shards)s::smallint[], %(idxs)s::bigint[], %(pks)s::text[], %(reasons)s::text[])
@@ -74,7 +74,7 @@ SELECT e.client, e.queue, e.shard, e.idx, e.pk, n.reason, 0, clock_timestamp()
 RETURNING queue, shard, idx
 
 -- name: append_failed
--- Appends elements just noted to the queue `failed`; the counters are locked last and in shard order, as in a push.
+-- Appends elements of note_failures to the queue `failed`. Counters are locked last and in shard order, as in a push.
 WITH noted AS (
     SELECT e.*, row_number() OVER (PARTITION BY e.shard ORDER BY e.queue DESC, e.idx DESC) AS rank
       FROM unnest(%(queues)s::smallint[], %(shards)s::smallint[], %(idxs)s::bigint[]) AS n (queue, shard, idx)
@@ -99,8 +99,8 @@ INSERT INTO elements (client, queue, shard, idx, hash, pk, epoch, version, modif
 SELECT client, 3, shard, failed_idx, hash, pk, epoch, version, modify_timestamp FROM placed
 
 -- name: refill
--- Appends the next documents of a shard to the queue `emergency`, in the order of their keys; the counter is locked last,
--- as in a push. Damaged rows are left out. Documents are not locked: of one that changes meanwhile the element is passed over when it is read.
+-- Appends the next documents of a shard to the queue `emergency`, in the order of their keys. The counter is locked last,
+-- as in a push. Damaged rows are left out. Documents are not locked: if one changes meanwhile, readers skip its element.
 WITH chosen AS (
     SELECT hash, pk, epoch, version, modify_timestamp, row_number() OVER (ORDER BY hash, pk) AS place
       FROM documents
@@ -126,7 +126,7 @@ SELECT c.hash, c.pk, (SELECT count(*) FROM chosen), counted.last_idx
  LIMIT 1
 
 -- name: report_progress
--- A group's cursors only go forward; each report also shows that the group lives.
+-- A group's cursors only move forward; each report also shows that the group is active.
 INSERT INTO progress AS p (client, "group", queue, shard, idx, reported_at)
 SELECT %(client)s, %(group)s, queue, shard, max(idx), clock_timestamp()
   FROM unnest(%(queues)s::smallint[], %(shards)s::smallint[], %(idxs)s::bigint[]) AS c (queue, shard, idx)
@@ -136,9 +136,9 @@ SELECT %(client)s, %(group)s, queue, shard, max(idx), clock_timestamp()
    SET idx = greatest(p.idx, excluded.idx), reported_at = excluded.reported_at
 
 -- name: select_trimmable
--- Below which element each shard may be trimmed: the least cursor of the living groups. The element at a cursor stays, as
--- it is what shows that the cursor belongs to this table. A group that never spoke of a shard has passed nothing of it;
--- without any living group nothing is trimmed.
+-- The index below which each shard may be trimmed: the lowest cursor of the active groups. The element at a cursor stays,
+-- because it proves that the cursor belongs to this table. A group without a report for a shard has read nothing of it.
+-- Without an active group, nothing is trimmed.
 WITH living AS (
     SELECT client, "group"
       FROM progress
@@ -159,8 +159,8 @@ SELECT client, queue, shard, below
  ORDER BY client, queue, shard
 
 -- name: trim_shard
--- Removes the first elements of a shard that lie below `below` and notes the last of them, in this order: the counter is
--- locked last here, too. May run twice.
+-- Removes the first elements of a shard that are below `below`, then stores the index of the last of them: the counter is
+-- locked last here, too. Idempotent.
 WITH chosen AS (
     SELECT max(idx) AS upto
       FROM (SELECT idx
@@ -178,9 +178,9 @@ UPDATE shards
  WHERE client = %(client)s AND queue = %(queue)s AND shard = %(shard)s AND (SELECT count(*) FROM trimmed) > 0
 
 -- name: forget_failed
--- Removes elements of the queue `failed` that are old enough, with why they failed. Of a document whose stored version
--- failed the newest element stays: digests leave the document out for it. `trimmed_idx` stays as well: a reader begins at 0
--- and finds what is left. Runs seldom, as it reads the whole queue of each shard.
+-- Removes old elements of the queue `failed`, with their reasons. If the stored version of a document failed, its newest
+-- element stays, because digests use it to leave the document out. `trimmed_idx` does not change: a reader begins at 0 and
+-- finds the remaining elements. Runs seldom, because it reads the whole queue of each shard.
 WITH old AS MATERIALIZED (
     SELECT e.client, e.shard, e.idx
       FROM shards s

@@ -1,4 +1,4 @@
-"""Reads and writes of the registry. The queue's elements of a write are part of its statement."""
+"""Reads and writes of the registry. The statement of a write also appends the queue's elements."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ async def write_documents(
     compress_from_bytes: int,
     abandoned_epochs: Collection[int] = (),
 ) -> dict[str, ShardPosition]:
-    """Write the documents that are fresher than what is stored, and an element for each; return their positions by key.
+    """Write the documents that are fresher than the stored ones, and an element for each; return positions by key.
 
-    One statement, so it needs no transaction around it; with one of its own where documents take a trace along. Locks
-    rows in the order given: give them as `select_candidates` does, one for each key. What is stored in
-    `abandoned_epochs` counts as less fresh.
+    It needs no transaction of the caller: it is one statement, or opens a transaction if documents have a trace. It
+    locks rows in the order given: pass the result of `select_candidates`. Rows in `abandoned_epochs` count as less
+    fresh.
     """
     if not (traces := {document.pk: document.traceparent for document in documents if document.traceparent}):
         return await _write(tx, client, documents, compress_from_bytes, abandoned_epochs)
@@ -78,9 +78,9 @@ async def _write(
 
 
 async def select_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -> dict[str, StoredDocument]:
-    """Return what is stored now for the keys of some documents, by key; keys without a row are left out.
+    """Return the stored rows of some documents by key; keys without a row are left out.
 
-    Live rows that turn out to be damaged are marked.
+    Live rows that are found to be damaged are marked.
     """
     cursor = await tx.execute(
         SQL["select_stored"],
@@ -106,15 +106,15 @@ async def select_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -
 
 
 async def count_damaged(tx: Tx, *, keys: int, bound: int) -> dict[str, tuple[int, list[str]]]:
-    """Return how many damaged rows each client has, of `bound` in all, and the first `keys` keys of them."""
+    """Return the number of damaged rows and their first `keys` keys by client; at most `bound` rows are counted."""
     cursor = await tx.execute(SQL["count_damaged"], {"keys": keys, "bound": bound})
     return {client: (count, pks) for client, count, pks in await cursor.fetchall()}
 
 
 async def expire_documents(tx: Tx, limit: int) -> int:
-    """Turn up to `limit` documents whose time is over into tombstones, with an element for each; return how many.
+    """Turn up to `limit` expired documents into tombstones, with an element for each; return their number.
 
-    Needs a transaction. Any number of processes may do it at a time: each takes others.
+    Needs a transaction. Any number of processes may run it concurrently: each takes other documents.
     """
     rows = await (await tx.execute(SQL["select_expired"], {"limit": limit})).fetchall()
     rows.sort()
@@ -133,20 +133,20 @@ async def expire_documents(tx: Tx, limit: int) -> int:
 
 
 async def delete_tombstones(tx: Tx, *, age_s: float, limit: int) -> int:
-    """Remove up to `limit` tombstones older than `age_s` seconds; return how many."""
+    """Remove up to `limit` tombstones older than `age_s` seconds; return their number."""
     cursor = await tx.execute(SQL["delete_tombstones"], {"age_s": age_s, "limit": limit})
     return cursor.rowcount
 
 
 async def count_abandoned(tx: Tx, client: str, epochs: Collection[int], bound: int) -> int:
-    """Return how many documents of a client are stored in these epochs, at most `bound`. Reads the whole table."""
+    """Return the number of a client's documents in some epochs, at most `bound`. It reads the whole table."""
     parameters = {"client": client, "epochs": list(epochs), "bound": bound}
     row = await (await tx.execute(SQL["count_abandoned"], parameters)).fetchone()
     return int(row[0]) if row else 0
 
 
 async def count_expired(tx: Tx, bound: int) -> int:
-    """Return how many documents are still live though their time is over, at most `bound`."""
+    """Return the number of expired documents that are still live, at most `bound`."""
     cursor = await tx.execute(SQL["count_expired"], {"bound": bound})
     row = await cursor.fetchone()
     return int(row[0]) if row else 0

@@ -1,10 +1,10 @@
 -- name: write_documents
--- The whole effect of a push in one statement, so that a push is one round trip (ADR 0010). The order of locks is its
--- point: rows of the registry in the order given (sorted by hash and pk), then the counters of the shards in shard
--- order, held until the commit. Rows that are not fresher are locked and left as they are, and do not come back; what is
--- stored in an abandoned epoch gives way to anything, and a damaged row also to its equal (ADR 0092).
--- `count` is the number of documents given: no shard gets more elements. The counters never fall below the clock, so that
--- none of their numbers is given twice across a restore (ADR 0030).
+-- One statement for the whole effect of a push, so that a push is one round trip (ADR 0010). It locks the rows of the
+-- registry in the order given (sorted by hash and pk), then the counters of the shards in shard order, until the commit.
+-- A row that is as fresh as its document, or fresher, is locked but not changed and not returned. A row of an abandoned
+-- epoch is always replaced, and a damaged row also by an equal document (ADR 0092).
+-- `count` is the number of documents: no shard gets more elements. The counters never fall below the clock, so that no
+-- index is assigned twice, even after a restore (ADR 0030).
 WITH written AS (
     INSERT INTO documents AS d (client, hash, pk, epoch, version, modify_timestamp, status, compression, expires_at,
                                 stored_at, document, checksum)
@@ -41,20 +41,20 @@ SELECT %(client)s, 1, shard, last_idx + 1 - row_number() OVER (PARTITION BY shar
 RETURNING pk, shard, idx
 
 -- name: trace_elements
--- Of elements that this transaction has written; so few have a trace that the statement above is spared the column.
+-- Adds traces to elements of this transaction. Few elements have one, so the statement above does without this column.
 UPDATE elements e
    SET traceparent = n.traceparent
   FROM unnest(%(shards)s::smallint[], %(idxs)s::bigint[], %(traceparents)s::text[]) AS n (shard, idx, traceparent)
  WHERE e.client = %(client)s AND e.queue = 1 AND e.shard = n.shard AND e.idx = n.idx
 
 -- name: select_stored
--- What the registry has for some keys; read after write_documents, by a statement of its own, so that it sees what won.
+-- The rows of some keys. A separate statement after write_documents, so that it sees the versions that won.
 SELECT d.pk, d.epoch, d.version, d.modify_timestamp, d.status, d.compression, d.checksum, d.document
   FROM unnest(%(hashes)s::bigint[], %(pks)s::text[]) AS n (hash, pk)
   JOIN documents d ON d.client = %(client)s AND d.hash = n.hash AND d.pk = n.pk
 
 -- name: mark_damaged
--- Marks a live row whose content is damaged, by compare-and-set of all that was read: the row may have been pushed again.
+-- Marks a live row as damaged. Compare and set of all columns read: the document may have been pushed again meanwhile.
 UPDATE documents
    SET status = 3
  WHERE client = %(client)s AND hash = %(hash)s AND pk = %(pk)s AND status = 1 AND epoch = %(epoch)s
@@ -62,13 +62,13 @@ UPDATE documents
    AND checksum IS NOT DISTINCT FROM %(checksum)s::bigint AND document = %(document)b
 
 -- name: count_damaged
--- How many damaged rows each client has, and the first keys of them; both up to a bound.
+-- The number of damaged rows of each client, and their first keys; both up to a bound.
 SELECT client, count(*), (array_agg(pk ORDER BY hash, pk))[1:%(keys)s::int]
   FROM (SELECT client, hash, pk FROM documents WHERE status = 3 ORDER BY client, hash, pk LIMIT %(bound)s) AS damaged
  GROUP BY client
 
 -- name: select_expired
--- The next documents whose time is over, locked; those that somebody else holds are left for the next round.
+-- Locks the next expired documents; those that another transaction has locked are left for the next round.
 SELECT client, hash, pk
   FROM documents
  WHERE status = 1 AND expires_at IS NOT NULL AND expires_at <= clock_timestamp()
@@ -77,8 +77,8 @@ SELECT client, hash, pk
    FOR UPDATE SKIP LOCKED
 
 -- name: expire_documents
--- Turns documents of one client into tombstones with the freshness they have, and puts them into the queue: the index is
--- shown by an element like any other. The content stays, so that a repeated push still compares equal.
+-- Turns documents of one client into tombstones of the same freshness, and appends an element for each, which deletes them
+-- from the index. The content stays, so that a repeated push still compares equal.
 WITH written AS (
     UPDATE documents d
        SET status = 2, stored_at = clock_timestamp()
@@ -100,7 +100,7 @@ SELECT %(client)s, 1, shard, last_idx + 1 - row_number() OVER (PARTITION BY shar
   FROM written JOIN counted USING (shard)
 
 -- name: delete_tombstones
--- Removes the oldest tombstones that have stood long enough; one that was replaced meanwhile is no tombstone any more.
+-- Removes the oldest tombstones above an age. Rows that another transaction is replacing are skipped.
 DELETE FROM documents d
  USING (SELECT client, hash, pk
           FROM documents
@@ -111,14 +111,14 @@ DELETE FROM documents d
  WHERE d.client = old.client AND d.hash = old.hash AND d.pk = old.pk
 
 -- name: count_abandoned
--- How many documents of a client are stored in abandoned epochs, counted up to a bound.
+-- The number of a client's documents in abandoned epochs, up to a bound.
 SELECT count(*)
   FROM (SELECT FROM documents
          WHERE client = %(client)s AND epoch = ANY(%(epochs)s::bigint[]) AND status = 1
          LIMIT %(bound)s) AS found
 
 -- name: count_expired
--- How many documents wait to be taken out, counted up to a bound.
+-- The number of expired documents that are still live, up to a bound.
 SELECT count(*)
   FROM (SELECT FROM documents
          WHERE status = 1 AND expires_at IS NOT NULL AND expires_at <= clock_timestamp()

@@ -1,4 +1,4 @@
-"""Reads of the registry from end to end: documents in the order of their keys, and digests of them."""
+"""Full reads of the registry: documents in the order of their keys, and their digests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SQL: Final = load_queries(__package__, "scanning.sql")
 
 
 class ScannedRow(NamedTuple):
-    """A live document as its row has it."""
+    """The stored row of a live document, with its position."""
 
     position: RegistryPosition
     document: KeptDocument
@@ -45,7 +45,7 @@ class DocumentSums:
 async def scan_documents(
     tx: Tx, client: str, shard: int, epoch: int, after: RegistryPosition, *, limit: int, size_bytes: int
 ) -> list[ScannedRow]:
-    """Return the next live documents of a shard, up to `limit`, and `size_bytes` as they are kept, exceeded by one."""
+    """Return the next live documents of a shard: at most `limit`, and `size_bytes` plus one document as stored."""
     parameters = {
         "client": client,
         "epoch": epoch,
@@ -66,7 +66,7 @@ async def list_documents(tx: Tx, client: str, after: RegistryPosition, limit: in
 
 
 async def sum_digests(tx: Tx, client: str, epoch: int, shards: Sequence[int]) -> dict[int, DocumentSums]:
-    """Return the sums of some shards by shard; reads all their rows, about 5 µs each."""
+    """Return the sums of some shards by shard; it reads all their rows, about 5 µs for each."""
     ranges = [hashes_of(shard) for shard in shards]
     parameters = {
         "client": client,

@@ -15,8 +15,8 @@ SELECT hash, pk, epoch, version, modify_timestamp, status, compression, checksum
  ORDER BY hash, pk
 
 -- name: sum_digests
--- Digests of the live documents of some shards; the arithmetic is that of classifeed_domain.document_digest, step by step.
--- OFFSET 0 keeps the steps apart: put together they would compute the inner ones eight times.
+-- Digests of the live documents of some shards, with the same steps as classifeed_domain.document_digest. OFFSET 0 keeps
+-- the steps separate; a merged query would compute the inner steps eight times.
 SELECT s.shard, count(d.a), coalesce(sum(d.a), 0)::bigint, coalesce(sum(d.b), 0)::bigint
   FROM unnest(%(shards)s::smallint[], %(first_hashes)s::bigint[], %(last_hashes)s::bigint[])
        AS s (shard, first_hash, last_hash)
@@ -36,7 +36,7 @@ SELECT s.shard, count(d.a), coalesce(sum(d.a), 0)::bigint, coalesce(sum(d.b), 0)
  GROUP BY s.shard
 
 -- name: select_failed
--- Live documents of some shards whose newest element lies in the queue `failed`.
+-- Live documents of some shards whose stored version is in the queue `failed`.
 SELECT DISTINCT e.shard, e.pk, e.version
   FROM unnest(%(shards)s::smallint[]) AS s (shard)
   JOIN elements e ON e.client = %(client)s AND e.queue = 3 AND e.shard = s.shard

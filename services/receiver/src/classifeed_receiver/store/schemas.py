@@ -12,7 +12,7 @@ SQL: Final = load_queries(__package__, "schemas.sql")
 
 
 async def lock_client(tx: Tx, client: str) -> None:
-    """Wait until nobody else changes the epochs of the client, until the transaction ends."""
+    """Lock the client's epochs against other changes until the transaction ends."""
     await tx.execute(SQL["lock_client"], {"client": client})
 
 

@@ -17,7 +17,7 @@ schemas = sa.Table(
 )
 sa.Index("schemas_active", schemas.c.client, unique=True, postgresql_where=schemas.c.state == 2)
 
-# The registry: for each key the freshest document, or the tombstone of one. A shard is one range of `hash`.
+# The registry: the freshest document or tombstone of each key. A shard is a range of `hash`.
 documents = sa.Table(
     "documents",
     metadata,
@@ -32,7 +32,7 @@ documents = sa.Table(
     sa.Column("expires_at", sa.DateTime(timezone=True)),
     sa.Column("stored_at", sa.DateTime(timezone=True), nullable=False),
     sa.Column("document", sa.LargeBinary, nullable=False),
-    # Of compression and document, with the triple that it belongs to; absent in rows of earlier releases (ADR 0092).
+    # Checksum of compression, document, key and freshness; NULL in rows of earlier releases (ADR 0092).
     sa.Column("checksum", sa.BigInteger),
 )
 sa.Index(
@@ -49,7 +49,7 @@ sa.Index(
     postgresql_where=documents.c.status == 3,
 )
 
-# How far each shard of each queue goes: the row whose lock makes idx grow in commit order.
+# Ends of each shard of each queue. The lock on this row makes idx grow in commit order.
 shards = sa.Table(
     "shards",
     metadata,
@@ -73,11 +73,11 @@ elements = sa.Table(
     sa.Column("epoch", sa.BigInteger, nullable=False),
     sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("modify_timestamp", sa.DateTime(timezone=True), nullable=False),
-    # W3C header of the trace that its document was pushed in; of a few elements only.
+    # W3C header of the trace of the document's push; only few elements have one.
     sa.Column("traceparent", sa.Text),
 )
 
-# Why elements failed, by the position they were read from; failed_idx is their index in the queue `failed`.
+# Reasons of failed elements by the position they were read from; failed_idx is their index in the queue `failed`.
 failures = sa.Table(
     "failures",
     metadata,

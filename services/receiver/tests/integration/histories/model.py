@@ -1,4 +1,4 @@
-"""The rules of the registry once more, one document at a time, in plain Python."""
+"""Model of the registry's rules in plain Python, one document at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNKNOWN, WRONG_TYPE, TOO_LARGE = "unknown field", "wrong type", "too large"
 FAULTS = (UNKNOWN, WRONG_TYPE, TOO_LARGE)
 
 Violation = tuple[str, str]
-"""Field and words."""
+"""Field and text of a fault."""
 
 
 class Freshness(NamedTuple):
@@ -29,13 +29,13 @@ class Freshness(NamedTuple):
 
 @dataclass(frozen=True)
 class Document:
-    """A document as a client has it in mind, before it is written in one of the forms.
+    """A document before it is written in one of the forms.
 
     Attributes:
-        title: of an upsert; empty: it is a delete.
-        form: in which its fields are written.
-        fault: what is wrong with it, one of FAULTS, or nothing.
-        ttl_s: how long it lives; None: for ever.
+        title: title of an upsert; empty: it is a delete.
+        form: form in which its fields are written.
+        fault: one of FAULTS; empty: the document is valid.
+        ttl_s: lifetime in seconds; None: unlimited.
     """
 
     pk: str
@@ -78,13 +78,13 @@ class Document:
 
     @property
     def content(self) -> bytes:
-        """The bytes that are kept."""
+        """The stored bytes."""
         kept = replace(self, form=BODY) if self.form == LOOSE_BODY else self
         return kept.message.SerializeToString(deterministic=True)
 
     @property
     def violations(self) -> list[Violation]:
-        """What is wrong with it by the schema alone; the words are the same in all forms, as far as they can be."""
+        """Violations of the schema; the texts are the same in all forms, as far as possible."""
         is_body = self.form != FIELDS
         match self.fault:
             case "unknown field":
@@ -116,7 +116,7 @@ class Row:
 
 
 class Outcome(NamedTuple):
-    """What became of a document: ACK, STALE, INVALID, CONFLICT, EPOCH_TOO_OLD or RETRY, and the message with it."""
+    """Outcome of a document: ACK, STALE, INVALID, CONFLICT, EPOCH_TOO_OLD or RETRY, with its message."""
 
     name: str
     version: int = 0
@@ -135,9 +135,9 @@ class Shard:
     """A queue of a client.
 
     Attributes:
-        elements: those that are not trimmed.
-        last_idx: of the last one that it was given.
-        trimmed_idx: of the last one that was trimmed.
+        elements: elements that are not trimmed.
+        last_idx: index of the last element.
+        trimmed_idx: index of the last trimmed element.
     """
 
     elements: list[Element] = field(default_factory=list)
@@ -154,7 +154,7 @@ class ClientModel:
     shards: dict[int, Shard] = field(default_factory=dict)
 
     def refusal(self, document: Document) -> Outcome | None:
-        """Return the outcome of a document that does not come as far as the registry."""
+        """Return the outcome of a document that is rejected before the registry."""
         epoch = document.freshness.epoch
         if epoch < self.active:
             return Outcome("EPOCH_TOO_OLD", epoch=self.active)
@@ -166,7 +166,7 @@ class ClientModel:
         return None
 
     def push(self, documents: Sequence[Document]) -> tuple[list[Outcome], list[Document]]:
-        """Take a batch; return what became of each, and those that were written."""
+        """Push a batch; return the outcome of each document, and the written documents."""
         refusals = [self.refusal(document) for document in documents]
         freshest: dict[str, Document] = {}
         for document, refusal in zip(documents, refusals, strict=True):
@@ -182,14 +182,14 @@ class ClientModel:
         return row is None or row.freshness < document.freshness
 
     def judge(self, document: Document) -> Outcome:
-        """Return the outcome of a document by what is stored now, which is as fresh at least."""
+        """Return the outcome of a document by the stored one, which is at least as fresh."""
         row = self.rows[document.pk]
         if document.freshness < row.freshness:
             return Outcome("STALE", row.freshness.version, row.freshness.epoch)
         return Outcome("ACK" if document.content == row.content else "CONFLICT")
 
     def expire(self, now: datetime) -> list[tuple[str, Freshness]]:
-        """Turn what is due into tombstones; return the elements of that."""
+        """Turn expired documents into tombstones; return their elements."""
         due = [pk for pk, row in self.rows.items() if row.is_live and row.expires_at and row.expires_at <= now]
         for pk in due:
             self.rows[pk] = replace(self.rows[pk], is_live=False)
@@ -199,7 +199,7 @@ class ClientModel:
         self.rows = {pk: row for pk, row in self.rows.items() if row.is_live}
 
     def trim(self, cursors: dict[int, int]) -> None:
-        """Remove what lies before the cursors by shard; the element at a cursor stays."""
+        """Remove the elements before the cursors, given by shard; the element at a cursor stays."""
         for number, shard in self.shards.items():
             gone = [each.idx for each in shard.elements if each.idx < cursors.get(number, 0)]
             if gone:
@@ -207,12 +207,12 @@ class ClientModel:
                 shard.elements = [each for each in shard.elements if each.idx > shard.trimmed_idx]
 
     def has(self, number: int, idx: int) -> bool:
-        """Say whether a position is one of the queue, or was trimmed."""
+        """Return whether a position is an element of the queue, or was trimmed."""
         shard = self.shards.get(number, Shard())
         return idx <= shard.trimmed_idx or idx == shard.last_idx or idx in {each.idx for each in shard.elements}
 
     def append(self, found: Iterable[tuple[int, Element]], highest: dict[int, int]) -> None:
-        """Take over elements that are new in the table, which must lie behind all that there ever were."""
+        """Append new elements of the table, which must be above all earlier elements."""
         for number, element in sorted(found):
             assert number == shard_number(element.pk)
             assert element.idx > highest.get(number, 0), f"shard {number}: {element} is not behind {highest[number]}"
@@ -229,13 +229,13 @@ def shard_number(pk: str) -> int:
 def check_race(
     before: ClientModel, after: Row, pk: str, written: Sequence[Freshness], pushed: Sequence[tuple[Document, Outcome]]
 ) -> None:
-    """Check what became of documents of one key that were pushed at the same time, in whatever order they came.
+    """Check the outcomes of documents of one key that were pushed concurrently, in any order of arrival.
 
     Args:
-        before: what was stored before.
-        after: what is stored now.
-        pk: the key.
-        written: freshness of its new elements, in the order of the queue.
+        before: row that was stored before.
+        after: row that is stored now.
+        pk: key of the documents.
+        written: freshness of the key's new elements, in the order of the queue.
         pushed: valid documents with their outcomes.
     """
     row = before.rows.get(pk)

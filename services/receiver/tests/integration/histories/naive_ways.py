@@ -1,4 +1,4 @@
-"""Ways of writing documents that are wrong, as they were elsewhere; the model finds each."""
+"""Wrong ways of writing documents, which other systems have used; the model finds each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def let_the_last_write_win(patch: pytest.MonkeyPatch) -> None:
 
 
 def draw_the_index_before_the_commit(patch: pytest.MonkeyPatch) -> None:
-    """Give elements the number of when their push began: the counter is not waited for."""
+    """Give elements the number of their push's beginning, without a lock on the counter."""
     began = "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint"
     clock = began.replace("statement_", "clock_")
     changes = {

@@ -1,8 +1,8 @@
-"""Random histories of pushes against a simple model, with all that comes between.
+"""Random histories of pushes and interfering events, compared with a simple model.
 
-Writers at once, repetitions, wrong documents, expiry, trimming, new epochs, restarts, restored backups. After each step
-registry and queues must be what the model says, and so must all that clients have received; at the end a reader that
-has followed the queues has the stored version of each document.
+Concurrent writers, repetitions, invalid documents, expiry, trimming, new epochs, restarts, restored backups. After each
+step, registry, queues and responses must equal the model. At the end, a reader that has followed the queues must have
+the stored version of each document.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ Batch = tuple[str, list[Document]]
 
 @dataclass
 class Replica:
-    """One process of the receiver, with a pool of its own."""
+    """A process of the receiver, with a separate pool."""
 
     receiver: Receiver
     pushes: ReceiverServiceStub
@@ -74,11 +74,11 @@ class Replica:
 
 @dataclass
 class Follower:
-    """Whoever reads the queues of a client.
+    """A reader of a client's queues.
 
     Attributes:
-        cursors: by shard, behind what was read last.
-        seen: the last document of each key.
+        cursors: cursors by shard, at the last read element.
+        seen: last document of each key.
     """
 
     cursors: dict[int, int] = field(default_factory=dict)
@@ -87,11 +87,11 @@ class Follower:
 
 @dataclass
 class World:
-    """A database with replicas, what a model says of it, and who reads it.
+    """A database with replicas, models and readers.
 
     Attributes:
-        highest: last index of each shard that there ever was, restored backups or not.
-        acknowledged: positions that each client ever received.
+        highest: highest index of each shard ever, even before a restored backup.
+        acknowledged: all positions that each client has received.
     """
 
     random: Random
@@ -109,10 +109,10 @@ class World:
     def database(self) -> Database:
         return self.replicas[0].receiver.database
 
-    # What is pushed.
+    # Documents to push.
 
     def draw(self, client: str, pks: Sequence[str] = _KEYS) -> Document:
-        """Return a document whose version rises, stays or falls against what is stored."""
+        """Return a document with a higher, equal or lower version than the stored one."""
         random, model = self.random, self.models[client]
         pk = random.choice(pks)
         row = model.rows.get(pk)
@@ -126,7 +126,7 @@ class World:
         return Document(pk, Freshness(max(1, epoch), version, at), title, random.choice((1.5, 2.0)), form, fault, ttl_s)
 
     def draw_valid(self, client: str, pks: Sequence[str] = _KEYS) -> Document:
-        """Return a document that comes as far as the registry."""
+        """Return a document that passes the checks before the registry."""
         document = self.draw(client, pks)
         freshness = document.freshness._replace(epoch=self.models[client].active)
         return replace(document, freshness=freshness, fault="")
@@ -136,7 +136,7 @@ class World:
         return client, [self.draw(client) for _ in range(self.random.randint(1, size))]
 
     async def push(self, batch: Batch, known: Iterable[tuple[int, int]] = ()) -> list[Outcome]:
-        """Push a batch, and check what the response says of positions."""
+        """Push a batch, and check the positions in the response."""
         client, documents = batch
         request = pb.PushBatchRequest(
             client=client,
@@ -150,10 +150,10 @@ class World:
         self.acknowledged[client] += [(position.shard, position.idx) for position in response.positions]
         return [outcome_of(result) for result in response.results]
 
-    # Steps: each does something, has the model do the same, and compares.
+    # Steps: each does something, does the same in the model, and compares.
 
     async def push_one(self) -> None:
-        """Push a batch, perhaps the last one once more, perhaps with positions that were acknowledged before."""
+        """Push a batch, sometimes the last one again, sometimes with positions that were acknowledged before."""
         batch = self.last if self.last and self.random.random() < 0.2 else self.batch()
         client, documents = self.last = batch
         told = self.acknowledged[client]
@@ -175,7 +175,7 @@ class World:
         assert told[before:] == sorted(newest.items())
 
     async def push_at_once(self) -> None:
-        """Have several writers push at once, some by a stream."""
+        """Let several writers push concurrently, some by a stream."""
         batches = [self.batch(size=4) for _ in range(self.random.randint(2, 5))]
         client, first = self.batch()
         stream = [first, *[self.batch(client)[1] for _ in range(2)]]
@@ -198,7 +198,7 @@ class World:
         )
 
     async def push_behind_another(self) -> None:
-        """Have a push wait for a row while another one of the same shard overtakes it, and a reader reads that."""
+        """Let a push wait for a row while another push of the same shard overtakes it and is read."""
         held = self.draw_held()
         if held is None:
             return
@@ -222,7 +222,7 @@ class World:
         await self.compare({client: [(each.pk, each.freshness) for each in written]})
 
     async def restart(self) -> None:
-        """Start other replicas; a transaction that was under way is lost with the old ones, and pushed again."""
+        """Start other replicas; a transaction in progress is lost with the old ones, and pushed again."""
         held = self.draw_held()
         if held is not None:
             client, pk = held
@@ -258,7 +258,7 @@ class World:
         await self.compare(expired)
 
     async def trim(self) -> None:
-        """Report how far the reader has come, and trim."""
+        """Report the progress of the reader, and trim."""
         for client, follower in self.followers.items():
             await self.follow(client)
             cursors = [queue_pb.QueueCursor(queue=_MAIN, shard=n, idx=idx) for n, idx in follower.cursors.items()]
@@ -283,7 +283,7 @@ class World:
         self.backup = copy.deepcopy(self.models)
 
     async def restore(self) -> None:
-        """Put the last backup back. The reader scans the registry, as it cannot go on in the queues."""
+        """Restore the last backup. The reader scans the registry, because its cursors are lost."""
         if self.backup is None:
             return
         for client in self.models:
@@ -301,10 +301,10 @@ class World:
             self.followers[client] = Follower(ends, seen)
         await self.compare({})
 
-    # How it is compared.
+    # Comparisons with the model.
 
     async def compare(self, appended: dict[str, list[tuple[str, Freshness]]]) -> dict[str, list[tuple[int, Element]]]:
-        """Check the tables, in which these elements are new; return those by client with their shards."""
+        """Check the tables with these new elements; return the elements by client, with their shards."""
         found = await self.take_over_elements()
         news = {client: sorted((each.pk, each.freshness) for _, each in each_of) for client, each_of in found.items()}
         assert news == {client: sorted(elements) for client, elements in appended.items() if elements}
@@ -312,7 +312,7 @@ class World:
         return found
 
     async def compare_race(self, pushes: Iterable[tuple[str, list[Document], list[Outcome]]]) -> None:
-        """Check what became of pushes that were made at once."""
+        """Check the outcomes of concurrent pushes."""
         valid: defaultdict[tuple[str, str], list[tuple[Document, Outcome]]] = defaultdict(list)
         for client, documents, outcomes in pushes:
             for document, outcome in zip(documents, outcomes, strict=True):
@@ -335,7 +335,7 @@ class World:
         await self.compare_tables()
 
     async def take_over_elements(self) -> dict[str, list[tuple[int, Element]]]:
-        """Have the model append what is new in the queues, which must lie behind all that there ever was."""
+        """Append new elements of the queues to the model; they must be above all earlier elements."""
         found: defaultdict[str, list[tuple[int, Element]]] = defaultdict(list)
         for client, shard, element in await self.elements():
             known = self.models[client].shards.get(shard)
@@ -378,16 +378,16 @@ class World:
             cursor = await connection.execute(sql, parameters)
             return await cursor.fetchall() if cursor.description else []
 
-    # Who waits, and who reads.
+    # Locks and readers.
 
     def draw_held(self) -> tuple[str, str] | None:
-        """Return a client with a key of it that is stored."""
+        """Return a client with one of its stored keys."""
         stored = [(client, pk) for client, model in self.models.items() for pk in model.rows]
         return self.random.choice(stored) if stored else None
 
     @asynccontextmanager
     async def holding(self, client: str, pk: str) -> AsyncIterator[Callable[[asyncio.Task[Any]], Awaitable[None]]]:
-        """Hold the row of a document; the function returns once a task waits for it."""
+        """Lock the row of a document; the yielded function returns once a task waits for the row."""
         async with self.database.transaction() as tx:
             await tx.execute("SELECT FROM documents WHERE client = %s AND pk = %s FOR UPDATE", [client, pk])
 
@@ -404,14 +404,14 @@ class World:
         return await self.random.choice(self.replicas).queues.ReadElements(request)
 
     async def follow(self, client: str) -> None:
-        """Read what is new in the queues of a client."""
+        """Read new elements of a client's queues."""
         follower = self.followers[client]
         response = await self.read(client)
         follower.seen |= {element.document.pk: element.document for element in response.elements}
         follower.cursors |= {cursor.shard: cursor.idx for cursor in response.next}
 
     async def check_follower(self, client: str) -> None:
-        """Check that whoever has read the queue to its end has what is stored."""
+        """Check that a reader at the end of the queue has the stored documents."""
         await self.follow(client)
         follower, rows = self.followers[client], self.models[client].rows
         for pk, row in rows.items():
@@ -460,7 +460,7 @@ Play = Callable[[int], Awaitable[None]]
 async def play(
     receiver_database: Database, rpc_server: StartServer, rpc_channel: OpenChannel, build: Build
 ) -> AsyncIterator[Play]:
-    """Play a history by its seed; each has clients of its own."""
+    """Play a history by its seed; each history has separate clients."""
     databases: list[Database] = []
 
     async def start() -> Replica:

@@ -1,4 +1,4 @@
-"""Changes of a client's epochs come one after the other."""
+"""Changes of a client's epochs are serialized."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...conftest import Build, Receiver
 
 
 async def test_a_schema_waits_for_the_one_before_of_its_client(receiver: Receiver, build: Build) -> None:
-    """What it is compared with would be out of date by the time it is written."""
+    """Without the lock, the schema that it is compared with would be out of date at the write."""
     schema = build.schema()
     async with receiver.database.transaction() as tx:
         await schemas.lock_client(tx, schema.client)

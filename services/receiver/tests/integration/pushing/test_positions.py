@@ -1,4 +1,4 @@
-"""A client that was acknowledged what the receiver no longer has gets an error, before anything is written."""
+"""A client gets an error before any write, if the receiver no longer has elements that it has acknowledged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_positions_that_were_acknowledged_pass(receiver: Receiver, build: 
 async def test_batch_after_a_restore_writes_nothing(
     receiver: Receiver, build: Build, table_backup: TableBackup, pushed_since: int
 ) -> None:
-    """Whatever was pushed since: a later element never has the index of a lost one."""
+    """Even after further pushes: a later element never has the index of a lost one."""
     await receiver.push(*[build.upsert(f"k{n}") for n in range(100)])
     await table_backup.take()
     known = positions_of(await receiver.push(*[build.upsert(f"k{n}", 2) for n in range(100)]))
@@ -71,7 +71,7 @@ async def test_batch_after_a_restore_writes_nothing(
 async def test_batch_without_a_valid_document_is_checked_too(
     receiver: Receiver, build: Build, table_backup: TableBackup
 ) -> None:
-    """The schema went back as well, so that all documents seem invalid."""
+    """The schema went back, too, so that all documents seem invalid."""
     await table_backup.take()
     known = positions_of(await receiver.push(build.upsert("k0")))
     await table_backup.restore()
@@ -84,7 +84,7 @@ async def test_batch_without_a_valid_document_is_checked_too(
 async def test_pushes_that_are_written_together_are_judged_apart(
     make_receiver: Callable[..., Receiver], build: Build, table_backup: TableBackup, receiver: Receiver
 ) -> None:
-    """One of two clients' processes knows of lost positions; the other one begins anew and must not be refused."""
+    """One of two processes of a client knows lost positions; the other starts without any and must be accepted."""
     await table_backup.take()
     known = positions_of(await receiver.push(build.upsert("k0")))
     await table_backup.restore()

@@ -129,7 +129,7 @@ async def test_documents_of_the_active_epoch_alone_are_taken(receiver: Receiver,
 
 
 async def test_what_an_abandoned_epoch_stores_gives_way(receiver: Receiver, build: Build) -> None:
-    """An earlier release took a second epoch and documents of it; its migration abandons the epoch."""
+    """An earlier release accepted a second epoch with documents; the migration abandons the epoch."""
     await receiver.put_epoch(build.schema(2), EpochState.OPEN)
     await receiver.push(build.upsert("a", 5))
     content = build.upsert("a", 7, epoch=2).SerializeToString(deterministic=True)
@@ -215,7 +215,7 @@ async def test_racing_writers(receiver: Receiver, make_receiver: Callable[..., A
     for outcomes in by_key.values():
         assert [type(outcome) for version, outcome in outcomes if version == 40] == [Acknowledged]
         assert {type(outcome) for _, outcome in outcomes} == {Acknowledged, Stale}
-    # Every acknowledged write has its element, in the order in which it won.
+    # Every acknowledged write has an element, in the order of the winning writes.
     for key in range(6):
         written = [version for _, version in await elements_of(receiver, f"k{key}")]
         assert written == sorted(set(written))
@@ -260,9 +260,7 @@ async def test_concurrent_pushes_share_transactions(receiver: Receiver, build: B
 async def test_small_push_waits_for_others(make_receiver: Callable[..., Any], build: Build) -> None:
     receiver = make_receiver(coalesce_documents=2)
     await receiver.put(build.schema())
-    receiver.push_documents._coalescer._coalesce_s = (
-        3600.0  # so that nothing but the second one ends the wait of the first
-    )
+    receiver.push_documents._coalescer._coalesce_s = 3600.0  # so that only the second push ends the wait of the first
     first = asyncio.create_task(receiver.push(build.upsert("a")))
     await asyncio.sleep(0.02)
     assert not first.done()

@@ -25,8 +25,8 @@ async def refusal(receiver: Receiver, schema: Schema) -> FailedPrecondition:
 
 @pytest.mark.parametrize("known_as", [None, EpochState.OPEN, EpochState.RETIRED])
 async def test_second_epoch_is_refused_in_words(receiver: Receiver, build: Build, known_as: EpochState | None) -> None:
-    """Nothing can activate it: once a document was written in it, the search would keep the old one for ever."""
-    if known_as is not None:  # an earlier release took it
+    """It can never be activated: the search would keep the old version of each document written in it for ever."""
+    if known_as is not None:  # an earlier release accepted it
         await receiver.put_epoch(build.schema(2), known_as)
     refused = await refusal(receiver, build.schema(2))
     assert refused.reason == "SECOND_EPOCH_UNAVAILABLE"

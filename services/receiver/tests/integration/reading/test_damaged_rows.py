@@ -1,4 +1,4 @@
-"""A damaged row of the registry stops nobody: it is left out, marked, named, and replaced by the next push."""
+"""A damaged row of the registry blocks nothing: it is left out, marked, reported, and replaced by the next push."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ...conftest import Build, Receiver
 SHARD: Final = 3
 PKS: Final = [pk for pk in (f"k{n}" for n in range(2000)) if shard_of(hash_of(pk)) == SHARD][:5]
 LAST: Final = "set_byte(document, length(document) - 1, get_byte(document, length(document) - 1) # 1)"
-# What can happen to a row; each with and without a checksum, as an earlier release wrote it.
+# Damages of a row, each with a checksum, and without one as in rows of an earlier release.
 DAMAGE: Final = {
     "a byte at the end": f"document = {LAST}",
     "a byte at the begin": "document = set_byte(document, 0, 255)",
@@ -48,7 +48,7 @@ async def status_of(receiver: Receiver, pk: str) -> Status:
 
 
 async def scan(receiver: Receiver) -> tuple[list[str], int]:
-    """Return the keys of the shard as an index gets them, and how many rows were left out."""
+    """Return the keys of a shard that an index gets, and the number of rows left out."""
     scan_documents = ScanDocuments(receiver.database, receiver.epochs)
     page = await scan_documents("offers", SHARD, 1, None, limit_bytes=1_000_000)
     return [RawDocument.FromString(content).pk for content in page.documents], page.unreadable
@@ -122,7 +122,7 @@ async def test_a_refill_leaves_damaged_rows_out(receiver: Receiver, build: Build
 async def test_a_push_replaces_a_damaged_row_and_reaches_the_indexes(
     receiver: Receiver, build: Build, version: int
 ) -> None:
-    """Also a push of the same version: the publisher still has the document."""
+    """A push of the same version repairs it, too, because the publisher still has the document."""
     await receiver.push(build.upsert(PKS[0], 5))
     await damage(receiver, PKS[0], DAMAGE["a byte at the end"], build)
     await scan(receiver)
@@ -158,7 +158,7 @@ async def test_a_damaged_tombstone_is_delivered_from_its_columns(receiver: Recei
 
 
 async def test_a_row_that_an_earlier_release_has_overwritten_is_not_damaged(receiver: Receiver, build: Build) -> None:
-    """It leaves the checksum of the document before, during a rolling upgrade."""
+    """During a rolling upgrade, it leaves the checksum of the previous document."""
     await receiver.push(build.upsert(PKS[0], 1))
     content = build.upsert(PKS[0], 2, title="стол").SerializeToString(deterministic=True)
     await receiver.fetch("UPDATE documents SET version = 2, document = %s, compression = 0 RETURNING 1", content)

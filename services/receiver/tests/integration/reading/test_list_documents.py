@@ -13,7 +13,7 @@ from ...conftest import Build, Receiver, Stubs
 
 
 async def pages_of(stubs: Stubs, client: str, page_size: int) -> list[list[pb.StoredDocument]]:
-    """Return every page of a client."""
+    """Return all pages of a client."""
     request = pb.ListDocumentsRequest(client=client, page_size=page_size)
     pages = []
     while True:

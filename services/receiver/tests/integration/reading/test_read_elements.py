@@ -45,7 +45,7 @@ class Filled(NamedTuple):
 
 
 async def push_into_shard(receiver: Receiver, build: Build, count: int, *, first: int = 1) -> Filled:
-    """Push `count` versions of one key, one after another, so that each is an element of its own."""
+    """Push `count` versions of one key sequentially, so that each is a separate element."""
     at = [0]
     for version in range(first, first + count):
         [outcome] = await receiver.push(build.upsert("a", version))
@@ -71,13 +71,13 @@ async def test_element_of_a_replaced_document_is_passed_over(receiver: Receiver,
     result = await read(receiver, {key: 0})
     assert [(element.idx, element.document.version) for element in result.elements] == [(at[5], 5)]
     assert result.next == {key: at[5]}
-    # A page of nothing but replaced ones still moves the cursor.
+    # A page with only replaced elements still moves the cursor.
     result = await read(receiver, {key: 0}, limit=3)
     assert (result.elements, result.next) == ([], {key: at[3]})
 
 
 async def test_answer_stays_below_its_size_and_loses_nothing(receiver: Receiver, build: Build) -> None:
-    """Compressed a hundredfold in the registry, so that the size known to SQL is far too small."""
+    """Documents are compressed a hundredfold in the registry, so the size known to SQL is far too small."""
     await receiver.push(*[build.upsert(f"k{number}", title=f"диван {number} " * 20_000) for number in range(20)])
     cursors, pks = dict(ALL_SHARDS), []
     while (result := await read(receiver, cursors)).next:
@@ -92,7 +92,7 @@ async def test_busy_shard_does_not_starve_the_others(receiver: Receiver, build: 
     result = await read(receiver)
     shards = {row[0] for row in await receiver.fetch("SELECT DISTINCT shard FROM elements")}
     moved = {key.shard for key in result.next}
-    # Rounds over the shards: nobody gets a second element before everybody had the first.
+    # Rounds over the shards: no shard gets a second element before all shards have their first.
     assert len(moved) == min(len(shards), len(result.elements))
 
 
@@ -141,7 +141,7 @@ async def test_trimmed_cursor_is_refused_never_moved_on(receiver: Receiver, buil
         assert refused.reason == "CURSOR_TRIMMED"
         assert "IndexQueueService.Refill" in refused.message
         assert (refused.metadata["trimmed_idx"], refused.metadata["last_idx"]) == (str(at[2]), str(at[5]))
-    for cursor in (at[2], at[3]):  # the last that was trimmed, and the one at which the group stands
+    for cursor in (at[2], at[3]):  # the last trimmed element, and the one at the group's cursor
         assert [element.idx for element in (await read(receiver, {key: cursor})).elements] == [at[5]]
     await report_progress(receiver.database, "search", "offers", {key: at[5]})
     await trimmer_of(receiver).trim_once()
@@ -170,7 +170,7 @@ async def test_trim_between_the_ends_and_the_elements_is_noticed(
 async def test_cursor_of_a_lost_table_is_refused_whatever_was_pushed_since(
     receiver: Receiver, build: Build, table_backup: TableBackup, pushed_since: int
 ) -> None:
-    """Restored from a backup that is older than the reader's cursor; then the queue grows past it."""
+    """The table is restored from a backup that is older than the reader's cursor; then the queue grows past it."""
     key, at = await push_into_shard(receiver, build, 2)
     await table_backup.take()
     _, later = await push_into_shard(receiver, build, 3, first=3)
@@ -184,7 +184,7 @@ async def test_cursor_of_a_lost_table_is_refused_whatever_was_pushed_since(
     with pytest.raises(FailedPrecondition, match="CURSOR_UNKNOWN"):
         await report_progress(receiver.database, "search", "offers", {key: later[2]})
     [(last_idx,)] = await receiver.fetch("SELECT last_idx FROM shards")
-    for cursor in (0, at[1], at[2], last_idx):  # those of the table as it is
+    for cursor in (0, at[1], at[2], last_idx):  # cursors of the current table
         await read(receiver, {key: cursor})
         await report_progress(receiver.database, "search", "offers", {key: cursor})
 
@@ -219,7 +219,7 @@ async def test_no_index_is_given_twice_across_a_restore(
     receiver: Receiver, build: Build, table_backup: TableBackup, monkeypatch: pytest.MonkeyPatch, way: str,
     module: Any, name: str, add: Any, queue: int,
 ) -> None:  # fmt: skip
-    """A sink has seen the elements since the backup, and drops what does not lie above them."""
+    """A sink has seen the elements since the backup, and drops elements that are not above them."""
     if way == "the next number":
         assert CLOCK in module.SQL[name]
         naive = module.SQL[name].replace(CLOCK, "s.last_idx")
@@ -256,14 +256,14 @@ async def test_trims_what_every_living_group_has_passed(receiver: Receiver, buil
         await trimmer.trim_once()
         return [at.index(idx) for (idx,) in await receiver.fetch("SELECT idx FROM elements ORDER BY idx")]
 
-    assert await left() == list(range(1, 11))  # nobody reads: nothing is trimmed
+    assert await left() == list(range(1, 11))  # there is no reader: nothing is trimmed
     await report_progress(receiver.database, "search", "offers", {key: at[8]})
     await report_progress(receiver.database, "archive", "offers", {ShardKey(MAIN, (key.shard + 1) % 64): 0})
-    assert await left() == list(range(1, 11))  # archive has not spoken of this shard yet
+    assert await left() == list(range(1, 11))  # archive has not reported about this shard yet
     await report_progress(receiver.database, "archive", "offers", {key: at[6]})
     await report_progress(receiver.database, "archive", "offers", {key: at[2]})  # a late report takes nothing back
     assert await left() == [5, 6, 7, 8, 9, 10]  # four at a time
-    assert await left() == [6, 7, 8, 9, 10]  # the one at which archive stands is kept
+    assert await left() == [6, 7, 8, 9, 10]  # the one at the cursor of archive is kept
     assert await left() == [6, 7, 8, 9, 10]
     await receiver.fetch(
         "UPDATE progress SET reported_at = now() - interval '1 hour' WHERE \"group\" = 'archive' RETURNING 1"
@@ -273,7 +273,7 @@ async def test_trims_what_every_living_group_has_passed(receiver: Receiver, buil
 
 
 async def test_cursor_of_a_queue_that_was_trimmed_through_its_cursor_is_known(receiver: Receiver, build: Build) -> None:
-    """As earlier releases trimmed: up to and with the element at which the group stands."""
+    """Earlier releases also trimmed the element at the group's cursor."""
     key, at = await push_into_shard(receiver, build, 4)
     await receiver.fetch("DELETE FROM elements WHERE idx <= %s RETURNING 1", at[3])
     await receiver.fetch("UPDATE shards SET trimmed_idx = %s RETURNING 1", at[3])
@@ -297,12 +297,12 @@ async def test_failed_element_gets_one_place_in_the_queue_failed(receiver: Recei
     )
     assert [(first, one), (second, two)] == [(at[2], "neither"), (at[3], "cannot be read")]
     assert first_idx < second_idx
-    # Read like any other queue: the first one stands for a version that was replaced.
+    # Read like any other queue: the version of the first element was replaced.
     failed = ShardKey(FAILED, key.shard)
     result = await read(receiver, {failed: 0})
     assert [(element.idx, element.document.version) for element in result.elements] == [(second_idx, 3)]
     assert result.next == {failed: second_idx}
-    # Once old enough all go but the newest one of what is stored: digests leave that document out for it.
+    # Old elements are removed, except the newest one of a stored version: digests leave this document out.
     trimmer = QueueTrimmer(receiver.database, interval_s=1, elements=1, group_lifetime_s=60, failed_age_s=3600)
     assert await trimmer.forget_failed() == 0
     for change in ("elements SET idx = idx - %s WHERE queue = 3", "failures SET failed_idx = failed_idx - %s"):

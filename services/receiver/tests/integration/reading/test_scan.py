@@ -34,7 +34,7 @@ async def searcher(receiver: Receiver, rpc_server: StartServer, rpc_channel: Ope
 
 
 async def scan(searcher: IndexQueueServiceStub, shard: int, **options: Any) -> list[list[RawDocument]]:
-    """Return the pages of a shard, the empty last one too."""
+    """Return the pages of a shard, including the empty last one."""
     request = pb.ScanDocumentsRequest(client="offers", shard=shard, epoch=1, **options)
     pages = []
     while True:

@@ -1,4 +1,4 @@
-"""A caller writes what belongs to its own clients; tokens are real, as is the server."""
+"""A caller writes only to its own clients, with real tokens and a real server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from classifeed_domain.policy import CALLERS
 from ...conftest import Build, Receiver
 
 WRITERS = {"offers": "offers", "moderation": "points"}
-# As if every writer were let in to both services, so that nothing but the table of clients separates them.
+# A policy that admits every writer to both services, so that only the table of clients separates them.
 _BOTH = ("ReceiverService", "SchemaService")
 POLICY = Policy(
     {
@@ -36,7 +36,7 @@ Call = Callable[[str], Awaitable[Any]]
 
 
 class Caller:
-    """What one caller may request of the receiver, by method; each call is given a client."""
+    """Calls of one caller to the receiver, by method; each call gets a client."""
 
     def __init__(self, channel: grpc.aio.Channel, build: Build) -> None:
         self.documents, self.schemas, self.build = ReceiverServiceStub(channel), SchemaServiceStub(channel), build

@@ -179,7 +179,7 @@ async def test_stream_answers_what_came_before_a_wrong_request(stubs: Stubs, bui
 
 
 async def test_sender_that_does_not_read_is_held_up(receiver: Receiver, stubs: Stubs, build: Build) -> None:
-    """The responses' reader sleeps: what the sender offers is taken up to the windows of HTTP/2, then no further."""
+    """The reader of the responses sleeps: requests are read only up to the windows of HTTP/2."""
     sent = 0
     big = "д" * 20_000
 
@@ -195,7 +195,7 @@ async def test_sender_that_does_not_read_is_held_up(receiver: Receiver, stubs: S
     call = stubs.receiver.PushStream(requests())
     deadline = asyncio.get_running_loop().time() + 120
     before = -1
-    while sent != before or not sent:  # until nothing moves any more for a while
+    while sent != before or not sent:  # until nothing has moved for a while
         assert asyncio.get_running_loop().time() < deadline
         before = sent
         await asyncio.sleep(1)

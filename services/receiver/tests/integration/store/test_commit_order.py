@@ -28,7 +28,7 @@ def keys_of_shard(shard: int) -> Any:
 
 
 async def find_late_ones(database: Database, build: Build, write: Write) -> list[tuple[int, int]]:
-    """Fill one shard while a reader follows; return what showed up below what it had seen: (seen, late)."""
+    """Fill one shard while a reader follows; return the elements that appeared below its cursor: (seen, late)."""
     keys = keys_of_shard(5)
     template = build.upsert("x")
     late: list[tuple[int, int]] = []
@@ -53,7 +53,7 @@ async def find_late_ones(database: Database, build: Build, write: Write) -> list
             document = NewDocument(pk, hash_of(pk), freshness, Status.LIVE, None, b"x")
             async with database.transaction() as tx:
                 await write(tx, document)
-                # Transactions end in another order than they began: some have more to do than others.
+                # Transactions end in another order than they began, because some do more work than others.
                 await tx.execute("SELECT pg_sleep(%s)", [0.002 if number % 3 else 0.0])
 
     reading = asyncio.create_task(read())
@@ -72,7 +72,7 @@ async def test_a_reader_never_finds_a_smaller_one_later(receiver_database: Datab
 
 
 async def test_a_plain_sequence_skips(receiver_database: Database) -> None:
-    """The naive way: numbers are drawn at once and become visible in another order."""
+    """The naive way: numbers are drawn at the beginning, and become visible in another order."""
     async with receiver_database.connection() as connection:
         await connection.execute("CREATE SEQUENCE naive")
 
@@ -104,7 +104,7 @@ async def test_batches_with_common_shards_and_keys_do_not_deadlock(
 
     outcome_types: set[type] = set()
     for version in range(1, 21):
-        # Both at once in every round: which of the two is first, and so whether the other is stale, is left to them.
+        # Both push concurrently in every round: either may be first, and the other one may be stale.
         for outcomes in await asyncio.gather(
             replicas[0].push(*[build.upsert(pk, version) for pk in keys]),
             replicas[1].push(*[build.upsert(pk, version) for pk in reversed(keys)]),

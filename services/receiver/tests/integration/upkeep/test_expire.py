@@ -33,7 +33,7 @@ async def test_expired_document_is_deleted_through_the_queue(
     assert await expirer.backlog() == {"expired": 1}
     assert await expirer.expire_once() is False
     assert await expirer.backlog() == {"expired": 0}
-    # The element of the upsert and that of the expiry both stand for the tombstone now: the second repeats it.
+    # The elements of the upsert and of the expiry both refer to the tombstone now: the second one repeats it.
     gone = build.delete("old", 3, at=PAST)
     assert [document for document in await read_last(receiver) if document.pk == "old"] == [gone, gone]
     assert await receiver.fetch("SELECT count(*) FROM elements WHERE pk = 'old'") == [(2,)]

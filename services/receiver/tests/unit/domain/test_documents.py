@@ -51,7 +51,7 @@ def test_judgement_of_what_was_not_written() -> None:
     assert judge(document(2, 5, -1), stored) == Stale()
     assert judge(document(2, 5, content=b"x"), stored) == Acknowledged()
     assert judge(document(2, 5, content=b"y"), stored) is CONFLICT
-    # Only a removed row can explain these two; the document may or may not be needed, so it is requested again.
+    # Only a removed row explains these two cases; the document may be needed, so it is requested again.
     assert judge(document(2, 6), stored) == Retry()
     assert judge(document(2, 6), None) == Retry()
 

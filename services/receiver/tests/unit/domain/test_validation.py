@@ -197,7 +197,7 @@ def test_right_delete_passes(build: Build, epochs: Epochs) -> None:
 
 
 def test_what_the_rules_of_the_proto_refuse_is_refused_here(build: Build, epochs: Epochs) -> None:
-    """The check by hand replaces protovalidate on the way of every document, so it may not be milder."""
+    """The check by hand replaces protovalidate for every document, so it must not be more lenient."""
     refused = 0
     for _, spoil, _ in WRONG:
         document = build.upsert("1", epoch=5)

@@ -1,1 +1,1 @@
-"""Use cases, one a file."""
+"""The use cases of the searcher, one per file."""

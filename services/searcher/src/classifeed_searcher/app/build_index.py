@@ -1,9 +1,9 @@
-"""Build an index from the registry, with positions from which the topic brings what changed since (ADR 0031).
+"""Build an index from the registry, with positions in the topic from which it can be followed (ADR 0031).
 
-The order is what makes it whole: the ends of the topic are noted first, then those of the queues, then the registry is
-scanned. A change that a page does not show was committed after the queues' ends were noted, so its element lies above
-them, and it was sent after the topic's ends were noted: it is read and admitted. An element at or below the queues'
-ends that is sent late is in the scan, with this version or a newer one: it is dropped as a repetition.
+The order of the steps makes the index complete: read the ends of the topic, then the ends of the queues, then scan the
+registry. A change that the scan misses was committed after the queues' ends were read, so its element is above them. It
+was also sent after the topic's ends were read, so the consumer reads and applies it. An element at or below the queues'
+ends that is sent late is in the scan, in the same or a newer version, so the consumer drops it as a repetition.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _LONGEST_PAUSE_S: Final = 5.0
 
 
 class EpochChanged(Exception):
-    """Another epoch has become the active one, or there is none any more: the build begins anew."""
+    """Another epoch is active now, or none; the build must be restarted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A generation that holds the registry as it was scanned.
+    """A generation that was built from a scan of the registry.
 
     Attributes:
-        generation: durable, not the current one yet.
-        ends: offsets of the topic after the scan; behind them it is as new as any other replica.
+        generation: the committed generation, which is not the current one yet.
+        ends: ends of the topic after the scan; once it has reached them, it is as up to date as any other replica.
     """
 
     generation: IndexGeneration
@@ -55,7 +55,7 @@ class Built:
 
 
 class BuildIndex:
-    """Build generations of one client's index. Calls of what is away are retried; cancel it to give up."""
+    """Builds generations of one client's index. It retries failed calls without limit; cancel it to give up."""
 
     def __init__(self, receiver: ReceiverClient, topic: TopicLog, generations: Generations) -> None:
         self._receiver = receiver
@@ -66,7 +66,7 @@ class BuildIndex:
         """Return a new generation, and keep `rebuild` up to date meanwhile.
 
         Raises:
-            EpochChanged: `schema` is no longer that of the active epoch.
+            EpochChanged: `schema` no longer belongs to the active epoch.
         """
         positions = await self._retried(self._topic.ends, rebuild)
         marks = Watermarks.at(await self._retried(self._receiver.queue_ends, rebuild))
@@ -88,7 +88,7 @@ class BuildIndex:
             raise
 
     async def _pages(self, shard: int, epoch: int, rebuild: Rebuild) -> AsyncGenerator[ScannedPage]:
-        """Yield the pages of a shard; the next one is fetched while one is worked on."""
+        """Yield the pages of a shard; the next page is fetched while the caller processes one."""
         after = None
         fetching = asyncio.create_task(self._page(shard, epoch, after, rebuild))
         try:
@@ -107,7 +107,7 @@ class BuildIndex:
             await asyncio.gather(fetching, return_exceptions=True)
 
     def _note_damaged(self, shard: int, rows: int, rebuild: Rebuild) -> None:
-        """Count rows that are left out: one damaged row must not keep the others out of the index."""
+        """Count damaged rows, which are left out: they must not keep the other rows out of the index."""
         if rows:
             rebuild.damaged += rows
             DAMAGED.labels(self._receiver.client).inc(rows)
@@ -120,7 +120,7 @@ class BuildIndex:
             raise EpochChanged(error.message) from error
 
     async def _retried(self, call: Callable[[], Awaitable[T]], rebuild: Rebuild) -> T:
-        """Return what a call returns, retried as often as it takes; what it is blocked by can be read in `rebuild`."""
+        """Call until it succeeds and return the result; meanwhile `rebuild.blocked_by` has the last error."""
         pause_s = _FIRST_PAUSE_S
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Compare an index with the registry, shard by shard, where both have come equally far."""
+"""Compare an index with the registry, shard by shard, at the same positions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REACH_S: Final = 10.0
 
 
 class Outcome(Enum):
-    """What a comparison of a shard found."""
+    """Outcome of the comparison of a shard."""
 
     EQUAL = "equal"
     DIFFERENT = "different"
@@ -29,12 +29,12 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The outcome for one shard, in numbers.
+    """The outcome for one shard.
 
     Attributes:
-        outcome: LATER where the shard is on the move, or its elements are on their way.
-        ends: last elements of the queues `main` and `emergency` that it holds for.
-        text: the difference, for people.
+        outcome: outcome; LATER: the shard is changing, or its elements are not delivered yet.
+        ends: last elements of the queues `main` and `emergency` to which the outcome applies.
+        text: description of the difference, for people.
     """
 
     outcome: Outcome
@@ -45,14 +45,14 @@ class Verdict:
 async def compare_digests(
     receiver: ReceiverClient, topic: TopicLog, generation: IndexGeneration, shards: Sequence[int]
 ) -> dict[int, Verdict]:
-    """Return a verdict for each of some shards, one at least.
+    """Return a verdict for each of some shards, at least one.
 
-    The registry's sums come with the ends of its queues, of one snapshot. Where all up to these ends was delivered, it
-    lies before the present end of the topic; once the index has come there and has no later element of the shard, both
-    are of the same moment.
+    The receiver returns the sums and the ends of its queues from one snapshot. If all elements up to these ends were
+    delivered, they are before the present end of the topic. Once the index has reached that end and has no later
+    element of the shard, both sides are in the same state.
 
     Raises:
-        DomainError: the receiver or Kafka is away.
+        DomainError: the receiver or Kafka is unavailable.
     """
     before = generation.state
     theirs = await receiver.digests(shards)
@@ -94,7 +94,7 @@ def _is_delivered(digest: ShardDigest) -> bool:
 
 
 async def _reach(generation: IndexGeneration, ends: Positions) -> bool:
-    """Return whether the index came to some ends of the topic in time."""
+    """Return whether the index reached some ends of the topic in time."""
     try:
         async with asyncio.timeout(_REACH_S):
             await reach(generation, ends)

@@ -19,22 +19,22 @@ Search = Callable[[IndexGeneration, search_service_pb2.SearchRequest], Awaitable
 
 
 async def search_here(generation: IndexGeneration, request: search_service_pb2.SearchRequest) -> bytes:
-    """Search in this process; return a SearchResponse on the wire.
+    """Search in this process; return a serialized SearchResponse.
 
     Raises:
-        InvalidArgument: the query, a filter, the sort or the page token cannot be read; it says which and where.
+        InvalidArgument: the query, a filter, the sort or the page token is invalid; the message has the position.
     """
     search = prepare_search(generation.index, request)
     return search.run() if search.is_short else await asyncio.to_thread(search.run)
 
 
 class SearchDocuments:
-    """Search the current index of a client.
+    """Searches the current index of a client.
 
     Args:
-        indexes: by client.
-        search: searches one generation.
-        at_least_wait_s: how long a search waits for what the caller has to find, in seconds.
+        indexes: indexes by client.
+        search: function that searches one generation.
+        at_least_wait_s: maximum wait of a search for the positions in `at_least`, in seconds.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class SearchDocuments:
         self._wait_s = at_least_wait_s
 
     async def __call__(self, request: search_service_pb2.SearchRequest) -> bytes:
-        """Return a page of hits: a SearchResponse on the wire.
+        """Return a page of hits: a serialized SearchResponse.
 
         Raises:
-            InvalidArgument: the query, a filter, the sort or the page token cannot be read; it says which and where.
-            Unavailable: the index is not whole, or has not come as far as the request requires.
+            InvalidArgument: the query, a filter, the sort or the page token is invalid; the message has the position.
+            Unavailable: the index is incomplete, or has not reached the positions in `at_least`.
         """
         live = self.index_of(request.client)
         live.require()
@@ -61,7 +61,7 @@ class SearchDocuments:
         """Return the index of a client.
 
         Raises:
-            InvalidArgument: this searcher indexes no such client, or none is named.
+            InvalidArgument: this searcher does not index the client, or the request has none.
         """
         if client not in self._indexes:
             known = ", ".join(sorted(self._indexes))

@@ -1,4 +1,4 @@
-"""Search one index: what is the same in the service's own process and in those that search beside it."""
+"""Search one index; used in the service process and in search processes."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ from classifeed_searcher.engine.index import IndexReader, Ranked
 from classifeed_searcher.engine.stored_hits import encode_response
 
 _DEFAULT_PAGE: Final = 20
-# The engine keeps this many best hits for a deep page; beyond, a filter serves the user better than more pages.
+# The engine keeps all better hits in memory for a deep page. Further down, a filter helps the user more than pages.
 _DEEPEST_HIT: Final = 10_000
-# A search of so few entries takes about a millisecond, much of it with the interpreter's lock, and so does reading
-# so many hits; to hand it to a thread costs as much again where others search beside it.
+# A search of so few postings takes about a millisecond, much of it with the interpreter's lock held; so does reading so
+# many hits. With other searches running, passing it to a thread would cost the same time again.
 _SHORT_POSTINGS: Final = 100_000
 _SHORT_PAGE: Final = 50
-# A range is checked at what the words have, a block of documents at a time; in the worst case all are.
+# A range is checked block by block for documents that have the words; in the worst case for all documents.
 _SHORT_RANGE_DOCUMENTS: Final = 500_000
-# The engine has no column of them to sort by, even if the schema says `sortable`.
+# The engine has no sortable column for these types, even if the schema says `sortable`.
 _UNSORTABLE: Final = {schema_pb2.FIELD_TYPE_TEXT, schema_pb2.FIELD_TYPE_GEO_POINT}
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedSearch:
-    """A search that can be read, and has not begun.
+    """A valid search that has not begun.
 
     Attributes:
-        is_short: whether it takes about a millisecond, however many documents there are.
-        run: returns a SearchResponse on the wire; raises InvalidArgument where the query is too large. Blocks.
+        is_short: whether it takes about a millisecond, for any number of documents.
+        run: function that returns a serialized SearchResponse, or raises InvalidArgument if the query is too large.
+            Blocks.
     """
 
     is_short: bool
@@ -52,7 +53,7 @@ def prepare_search(index: IndexReader, request: search_service_pb2.SearchRequest
     """Return a search of an index.
 
     Raises:
-        InvalidArgument: the query, a filter, the sort or the page token cannot be read; it says which and where.
+        InvalidArgument: the query, a filter, the sort or the page token is invalid; the message has the position.
     """
     fingerprint = _fingerprint(request)
     offset = _offset_of(request, fingerprint)
@@ -93,10 +94,10 @@ def is_short(
     filters: Sequence[search_service_pb2.Filter] = (),
     conditions: Sequence[Node] = (),
 ) -> bool:
-    """Return whether the engine takes about a millisecond, however many documents there are.
+    """Return whether the engine takes about a millisecond, for any number of documents.
 
-    Filters of one term, and ranges of not too many documents, are only checked at what the words have; others read
-    what they filter by.
+    Filters of one term, and ranges over not too many documents, are only checked for documents that have the words.
+    Other filters read all their own postings.
     """
     terms = [each.terms for each in filters if each.WhichOneof("condition") == "terms"]
     if any(len(each.values) != 1 for each in terms) or not all(isinstance(each, Between) for each in conditions):

@@ -1,4 +1,4 @@
-"""Suggest a query: which words keep a search from finding anything, and what it finds without them."""
+"""Suggest a query for a search without hits: the words that match nothing, and the number of hits without them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from classifeed_searcher.domain.query import AllOf, Everything, NoneOf, Phrase, 
 from classifeed_searcher.domain.query_text import QueryPart, split_query
 from classifeed_searcher.engine.index import IndexReader
 
-# Each word is one more count; a text of that many words is no query that a person corrects.
+# Each word costs another count, and a person does not correct a longer query word by word.
 _MOST_WORDS: Final = 12
 
 
 def suggest_query(index: IndexReader, text: str, filters: list[tantivy.Query]) -> Hint | None:
-    """Return a hint for a query that found nothing; None where none can be given. Blocks: a count for each word.
+    """Return a hint for a query without hits; None if there is none to give. Blocks, with one count per word.
 
     Args:
-        index: searched.
-        text: the query, which can be read.
-        filters: conditions of the search; words and counts are of the documents that meet them.
+        index: index that was searched.
+        text: text of the query, which must be valid.
+        filters: filters of the search; only documents that match them are counted.
     """
     parts = split_query(text, frozenset(index.fields))
     nodes = [part.node for part in parts]
@@ -36,7 +36,7 @@ def suggest_query(index: IndexReader, text: str, filters: list[tantivy.Query]) -
     total = _count_without(index, parts, unmatched, filters)
     matched = [part for part in words if part not in unmatched]
     if not total and len(matched) > 1:
-        # Documents have each of these words, none has all: which one keeps back most?
+        # Each of these words has matches, but no document has all: leave out the one that costs the most hits.
         totals = [(_count_without(index, parts, [*unmatched, part], filters), part) for part in matched]
         total, part = max(totals, key=lambda each: each[0])
         left_out = [part] if total else []
@@ -64,5 +64,5 @@ def _count_without(
 ) -> int:
     kept = [part for part in parts if part not in removed]
     if not any(_is_searched(part) for part in kept):
-        return 0  # what is left would be found by nobody's words
+        return 0  # the rest has no word to search for
     return index.count(AllOf(tuple(part.node for part in kept)), filters)

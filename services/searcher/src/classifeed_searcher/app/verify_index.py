@@ -1,4 +1,4 @@
-"""Verify an index: compare it with the registry again and again, and have it made anew where it differs."""
+"""Verify an index: compare it with the registry periodically, and request a rebuild if it differs."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _log = structlog.get_logger(__name__)
 
 _PAUSE_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 30.0
-# The registry adds up 200,000 documents a second in one call, which has two minutes for that.
+# The registry sums up 200,000 documents a second, and one call has a timeout of two minutes.
 _DOCUMENTS_AT_ONCE: Final = 4_000_000
-# Shards on the move are tried again after this share of the interval: their digests cost a scan of their documents.
+# Shards that were changing are compared again after this share of the interval: each digest scans their documents.
 _RETRY_SHARE: Final = 0.1
 
 
 class IndexVerifier:
-    """Compare all shards every `interval_s`, and at once those that a reader of the backlog waits for.
+    """Compares all shards every `interval_s`, and shards at once if a reader of the backlog waits for them.
 
-    A difference that two comparisons find has the index made again, though not more often than every
-    `repair_interval_s`: what a rebuild does not repair, the next one would not either; it is named instead.
+    If two comparisons find a difference, it requests a rebuild, at most every `repair_interval_s`: another rebuild
+    would not correct a difference that the last one left. `blocked` reports such a difference.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class IndexVerifier:
         self._interval_s = interval_s
         self._repair_interval_s = repair_interval_s
         self._documents_at_once = documents_at_once
-        self._verified: dict[int, tuple[int, int]] = {}  # ends of the shard's queues, as of when it was equal
+        self._verified: dict[int, tuple[int, int]] = {}  # ends of the shard's queues when it was equal
         self._suspected: dict[int, Verdict] = {}
         self._differing: dict[int, Verdict] = {}
         self._generation: IndexGeneration | None = None
@@ -87,8 +87,8 @@ class IndexVerifier:
                 await self.verify_once(generation)
                 self._fault.clear()
                 self._pause_s = _PAUSE_S
-            except Exception as error:  # noqa: BLE001 - whatever it is, searches go on
-                self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)  # what was too busy to respond is left alone
+            except Exception as error:  # noqa: BLE001 - searches continue after any error
+                self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)  # do not add load to an overloaded receiver
                 log_fault(
                     _log,
                     "searcher.digest.waits",
@@ -100,10 +100,10 @@ class IndexVerifier:
                 self._is_wanted.set()
 
     async def verify_once(self, generation: IndexGeneration) -> None:
-        """Compare the shards that have moved since they were equal, or all of them when that is due.
+        """Compare the shards that have changed since they were equal, or all shards if a full comparison is due.
 
         Raises:
-            DomainError: the receiver or Kafka is away.
+            DomainError: the receiver or Kafka is unavailable.
         """
         self._is_wanted.clear()
         schema = await self._receiver.active_schema()
@@ -126,16 +126,18 @@ class IndexVerifier:
         self._retry_s = now_s + self._interval_s * _RETRY_SHARE if is_left else float("inf")
 
     async def backlog(self) -> dict[str, int]:
-        """Return how many shards are not known to equal the registry; asking twice has those compared that stand still.
+        """Return the number of shards that are not known to equal the registry.
+
+        A second call while no queue has moved triggers a comparison of these shards.
 
         Raises:
-            DomainError: the receiver is away.
+            DomainError: the receiver is unavailable.
         """
         if self._live.generation is None or self._live.rebuild is not None:
-            return {}  # the role that makes the index counts
+            return {}  # the role that builds the index reports its backlog
         ends = await self._receiver.queue_ends()
         unverified = len(self._moved_since(ends))
-        # Whoever only watches (a scrape of metrics) must not have shards summed up that change all the time.
+        # Frequent calls (a scrape of metrics) must not trigger comparisons of shards that change all the time.
         if ends == self._seen_ends and (unverified or self._differing):
             self._is_wanted.set()
         self._seen_ends = ends
@@ -145,7 +147,7 @@ class IndexVerifier:
         }
 
     def blocked(self) -> Mapping[str, str]:
-        """Return what differs and what happens about it, and why nothing can be compared."""
+        """Return the differing shards with the next step, and the fault that prevents comparisons."""
         unread = self._fault.blocked(
             f"comparing {self._live.client}", "comparing the index with the registry", "A difference would not be found"
         )
@@ -162,7 +164,7 @@ class IndexVerifier:
         return {self._live.client: text, **unread}
 
     def _moved_since(self, ends: Mapping[int, Mapping[int, int]]) -> list[int]:
-        """Return the shards that are not known to be equal at these ends of their queues."""
+        """Return the shards that were not found equal at these ends of their queues."""
         return [shard for shard in range(SHARDS) if self._verified.get(shard) != _ends_of(ends.get(shard, {}))]
 
     def _forget(self, generation: IndexGeneration) -> None:

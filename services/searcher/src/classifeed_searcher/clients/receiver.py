@@ -1,4 +1,4 @@
-"""The receiver: schemas, queue ends, documents to scan, digests."""
+"""Client of the receiver: schemas, ends of queues, scans, digests."""
 
 from __future__ import annotations
 
@@ -18,20 +18,26 @@ from classifeed_common.errors import NotFound
 from classifeed_common.rpc.status import response_of
 
 _CALL_S: Final = 10.0
-# Digests of all shards read every document of the client, about 5 µs each.
+# Digests of all shards read every document of the client, about 5 µs for each.
 _DIGEST_S: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedPage:
-    """Documents of a shard in the order of their keys, where the next page begins, and how many rows are damaged."""
+    """A page of a shard's documents.
+
+    Attributes:
+        documents: serialized RawDocuments in the order of their keys.
+        next: position of the next page; None: the shard ends.
+        unreadable: number of damaged rows that were left out.
+    """
 
     documents: Sequence[bytes]
     next: index_queue_service_pb2.RegistryPosition | None
     unreadable: int
 
     def decode(self) -> tuple[list[RawDocument], int]:
-        """Return the documents that can be decoded, and how many cannot."""
+        """Return the documents that can be decoded, and the number of the others."""
         decoded = []
         for content in self.documents:
             with suppress(DecodeError):
@@ -48,7 +54,7 @@ class ReceiverClient:
         self._schemas = SchemaServiceStub(channel)
 
     async def active_schema(self) -> schema_pb2.Schema | None:
-        """Return the schema of the active epoch; None before the client has put its first one."""
+        """Return the schema of the active epoch; None if the client has no schema yet."""
         request = schema_service_pb2.GetSchemaRequest(client=self.client)
         try:
             return await response_of(self._schemas.GetSchema(request, timeout=_CALL_S))
@@ -56,7 +62,7 @@ class ReceiverClient:
             return None
 
     async def queue_ends(self) -> dict[int, dict[int, int]]:
-        """Return the last element by shard and queue; those without any are left out."""
+        """Return the index of the last element by shard and queue; empty queues are left out."""
         request = index_queue_service_pb2.GetQueueEndsRequest(client=self.client)
         response = await response_of(self._queue.GetQueueEnds(request, timeout=_CALL_S))
         ends: dict[int, dict[int, int]] = {}
@@ -81,7 +87,7 @@ class ReceiverClient:
         )
 
     async def digests(self, shards: Sequence[int]) -> dict[int, index_queue_service_pb2.ShardDigest]:
-        """Return the digests of some shards, one at least, of one snapshot."""
+        """Return the digests of some shards, at least one, from one snapshot."""
         request = index_queue_service_pb2.GetDigestRequest(client=self.client, shards=shards)
         response = await response_of(self._queue.GetDigest(request, timeout=_DIGEST_S))
         return {digest.shard: digest for digest in response.digests}

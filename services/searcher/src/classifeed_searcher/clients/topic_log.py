@@ -1,4 +1,4 @@
-"""The topic of a client's index documents as the brokers have it: where it ends, and whether positions lie in it."""
+"""The topic of a client's index documents: its ends, and whether it still has the records after some positions."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _log = structlog.get_logger(__name__)
 
 
 class PositionsLost(Exception):
-    """The topic no longer has what comes next; the text says where."""
+    """The topic no longer has the next records; the text has the partition."""
 
 
 class TopicLog:
-    """Questions about one topic."""
+    """Reads metadata of one topic from the brokers."""
 
     def __init__(self, cluster: Cluster, client: str) -> None:
         self.name = index_documents(client)
         self._cluster = cluster
 
     async def ends(self) -> dict[tuple[str, int], Position]:
-        """Return where each partition ends.
+        """Return the end of each partition.
 
         Raises:
-            Unavailable: the brokers did not respond, or there is no topic yet.
+            Unavailable: the brokers did not respond, or the topic does not exist yet.
         """
         states = await self._cluster.topics([self.name])
         if self.name not in states:
@@ -45,10 +45,10 @@ class TopicLog:
         return {part: Position(state.topic_id, end) for part, end in ends.items()}
 
     async def ends_for(self, positions: Positions) -> Positions:
-        """Return where each partition ends, to be read from some positions; empty: the brokers do not reply.
+        """Return the end of each partition, if it can be read from some positions; empty: the brokers did not respond.
 
         Raises:
-            PositionsLost: the topic cannot be read from there.
+            PositionsLost: the topic cannot be read from the positions.
         """
         try:
             async with asyncio.timeout(_CHECK_S):

@@ -1,1 +1,1 @@
-"""Topics that this service reads."""
+"""Consumers of the topics of index documents."""

@@ -1,4 +1,4 @@
-"""A generation that follows its topic: one run of OrderedConsumer."""
+"""Run of an OrderedConsumer that applies the topic to one generation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 
 
 class Following:
-    """Runs a consumer over a generation in the background until it is stopped, or fails."""
+    """Runs a consumer for a generation in the background until it is stopped or fails."""
 
     def __init__(self, generation: IndexGeneration, consumer: OrderedConsumer[IndexWrite]) -> None:
         self.generation = generation
@@ -18,9 +18,9 @@ class Following:
         self._task = asyncio.create_task(consumer.run(self._stop))
 
     async def ended(self) -> str:
-        """Return, once the consumer has ended, what the log has lost of what it had to read; empty: it was stopped.
+        """Wait for the end of the consumer; return the records that the topic has lost, as a text; empty: stopped.
 
-        May be cancelled; the consumer goes on.
+        May be cancelled; the consumer continues.
         """
         try:
             await asyncio.shield(self._task)

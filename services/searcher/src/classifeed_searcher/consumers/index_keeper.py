@@ -1,4 +1,4 @@
-"""The index of a client, kept whole: follows the topic, and makes it again from the registry where that cannot be."""
+"""Keeps the index of a client complete: follows the topic, and rebuilds it from the registry if needed."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ MakeConsumer = Callable[[IndexGeneration], OrderedConsumer[IndexWrite]]
 
 _SCHEMA_EVERY_S: Final = 0.5
 _WRITE_AGAIN_S: Final = 5.0
-# A commit of many documents takes a second or two; what takes longer is an outage, in which old results are better.
+# A commit of many documents takes a second or two. A longer pause is an outage; old results are better than none then.
 _STANDSTILL_S: Final = 60.0
 
 
 class IndexKeeper:
-    """Keep a client's index whole, as its only writer.
+    """Keeps a client's index complete, as its only writer.
 
-    A generation is searched from when it is whole until another one takes its place. A crash at any point leaves the
-    one that was current; what was on its way is begun anew.
+    A generation is searched once it is complete, until another one replaces it. After a crash at any point, the former
+    current generation is still current, and an unfinished rebuild is restarted.
     """
 
     def __init__(
@@ -56,19 +56,18 @@ class IndexKeeper:
         *,
         standstill_s: float = _STANDSTILL_S,
     ) -> None:
-        """Take the client's folder and open what is in it.
+        """Lock the client's folder and open its current generation.
 
         Args:
-            live: what searches see; set from here.
-            generations: the client's folder.
-            registry: what a new index is made of.
-            topic: what the index follows.
-            make_consumer: makes the consumer that brings a generation the topic's records.
-            standstill_s: how long a stored index that has to catch up may take nothing in before it is searched as it
-                is, in seconds.
+            live: index as searches see it; this object sets its fields.
+            generations: generations in the client's folder.
+            receiver: client of the receiver, whose registry a new index is built from.
+            topic: topic that the index follows.
+            make_consumer: function that returns the consumer of a generation.
+            standstill_s: seconds without progress after which a stored index that is catching up is searched as it is.
 
         Raises:
-            LockedIndex: another process has it.
+            LockedIndex: another process has the folder.
         """
         self._live = live
         self._generations = generations
@@ -78,7 +77,7 @@ class IndexKeeper:
         self._make_consumer = make_consumer
         self._standstill_s = standstill_s
         self._following: Following | None = None
-        # Follows the generation that is to take the place of the current one.
+        # The consumer of the generation that will replace the current one.
         self._coming: Following | None = None
         self._wanted: asyncio.Queue[Cause] = asyncio.Queue()
         self._stored: IndexGeneration | None = None
@@ -91,7 +90,7 @@ class IndexKeeper:
             self._cause = Cause(NO_INDEX, str(error))
 
     def request_rebuild(self, cause: Cause) -> None:
-        """Have the index made again from the registry, once for all requests until then."""
+        """Request a rebuild of the index from the registry; requests before it begins are combined."""
         if self._live.rebuild is None and self._wanted.empty():
             self._wanted.put_nowait(cause)
 
@@ -106,7 +105,7 @@ class IndexKeeper:
             await self._stop_following()
 
     async def backlog(self) -> dict[str, int]:
-        """Return how many records are not taken in yet, or how many shards a new index still has to read."""
+        """Return the number of records that are not applied yet, or of shards that a rebuild still has to read."""
         if not self._live.has_schema:
             return {}
         if self._live.rebuild is not None:
@@ -116,7 +115,7 @@ class IndexKeeper:
         return await self._following.consumer.backlog()
 
     def blocked(self) -> Mapping[str, str]:
-        """Return why the index is not as it should be, in a line, and the partitions of the topic that cannot go on."""
+        """Return the state of a rebuild or catch-up in one line, and the blocked partitions of the topic."""
         live = self._live
         found: dict[str, str] = {}
         if live.rebuild is not None and live.has_schema:
@@ -129,7 +128,7 @@ class IndexKeeper:
         return found
 
     def close(self) -> None:
-        """Give everything back; after `run` has returned."""
+        """Close the generations and unlock the folder; call it after `run` has returned."""
         for generation in (self._stored, self._live.generation):
             if generation is not None:
                 generation.close()
@@ -137,12 +136,12 @@ class IndexKeeper:
         self._generations.unlock()
 
     async def _show_stored(self, stop: asyncio.Event) -> Cause | None:
-        """Have the stored generation searched as soon as it has what the topic had at the start of this searcher.
+        """Serve the stored generation once it has applied all records that the topic had at the start.
 
-        Whatever comes later is lag, which does not take the index out of service.
+        Later records are lag, which does not take the index out of service.
 
         Returns:
-            The cause for a rebuild where the topic cannot bring it up to date any more.
+            The cause of a rebuild, if the topic no longer has the records that the generation needs; otherwise None.
         """
         generation = self._stored
         assert generation is not None
@@ -159,10 +158,10 @@ class IndexKeeper:
         return None
 
     async def _catch_up(self, catch_up: CatchUp, stop: asyncio.Event) -> bool:
-        """Follow the topic until a generation may be searched; return False when `stop` was set before.
+        """Follow the topic until a generation may be searched; return False if `stop` is set before.
 
         Raises:
-            PositionsLost: the topic has lost what comes next.
+            PositionsLost: the topic has lost the next records.
         """
         live = self._live
         live.catch_up = catch_up
@@ -183,7 +182,7 @@ class IndexKeeper:
         return True
 
     async def _follow(self, stop: asyncio.Event) -> Cause | None:
-        """Take in the topic until there is a cause for a rebuild; None: until `stop` was set."""
+        """Follow the topic until there is a cause for a rebuild, and return it; None: `stop` was set."""
         if self._following is None:
             assert self._live.generation is not None
             self._following = Following(self._live.generation, self._make_consumer(self._live.generation))
@@ -197,7 +196,7 @@ class IndexKeeper:
         """Replace the current generation with a new one.
 
         Returns:
-            None when done; otherwise the cause for which it is to be begun anew.
+            None when done; otherwise the cause of the next attempt.
         """
         live = self._live
         live.rebuild = rebuild = Rebuild(cause, attempt=self._attempts.failed + 1, failed_by=self._attempts.why)
@@ -229,8 +228,8 @@ class IndexKeeper:
             live.rebuild = None
 
     async def _note_failure(self, rebuild: Rebuild, error: BaseException, stop: asyncio.Event) -> None:
-        """Name why an attempt of a rebuild failed, and wait before the next one: 5 s, then longer, up to a minute."""
-        # ValueError: what the engine raises where a file cannot be written.
+        """Store why an attempt of a rebuild failed, then back off: 5 s at first, up to a minute."""
+        # The engine raises ValueError if a file cannot be written.
         if isinstance(error, (WriterLost, LockedIndex, OSError, ValueError)):
             why = f"the index cannot be written: {error}"
         else:
@@ -255,7 +254,7 @@ class IndexKeeper:
             await asyncio.sleep(_SCHEMA_EVERY_S)
 
     async def _take_over(self, built: Built, cause: Cause, stop: asyncio.Event) -> Cause | None:
-        """Let a generation take in what changed during its scan, and make it the current one."""
+        """Let a generation apply the changes since its scan, then make it the current one."""
         live = self._live
         await self._stop_following()
         self._coming = following = Following(built.generation, self._make_consumer(built.generation))
@@ -298,7 +297,7 @@ class IndexKeeper:
 
 
 async def _until(stop: asyncio.Event, *coroutines: Coroutine[Any, Any, Any]) -> list[asyncio.Task[Any]]:
-    """Return the tasks of some coroutines once one is done or `stop` is set; the others are cancelled by then."""
+    """Run coroutines until one is done or `stop` is set; return their tasks, of which the others are cancelled."""
     stopping = asyncio.create_task(stop.wait())
     tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
     try:

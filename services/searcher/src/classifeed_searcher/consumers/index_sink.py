@@ -1,4 +1,4 @@
-"""Takes index documents from Kafka into the index."""
+"""Applies index documents from Kafka to the index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _log = structlog.get_logger(__name__)
 
 
 class IndexSink:
-    """Handler of OrderedConsumer: one call is one commit, so its size is what bounds the rate of commits."""
+    """Handler of OrderedConsumer: each call is one commit of the index, so larger calls mean fewer commits."""
 
     def __init__(self, generation: IndexGeneration) -> None:
         self._generation = generation
@@ -33,7 +33,7 @@ class IndexSink:
             _log.warning("searcher.dropped", client=self._client, documents=write.dropped)
 
     async def refuse(self, write: IndexWrite, record: Record, reason: str) -> None:
-        """Note a document that went to the dead letters: the index has an older version of it, or none."""
+        """Record a document that went to the dead letters: the index has an older version of it, or none."""
         try:
             document = self._decode(record)
         except Poison:
@@ -46,7 +46,7 @@ class IndexSink:
             document = index_document_pb2.IndexDocument.FromString(record.value)
         except DecodeError as error:
             raise Poison(record, f"not an IndexDocument: {error}") from error
-        # With a body it names none, so that releases before bodies refuse it.
+        # A document with a body has no client, so that releases without support for bodies refuse it.
         client = "" if document.body else self._client
         if document.client != client or document.epoch <= 0 or not document.pk:
             raise Poison(record, f"names client {document.client!r}, epoch {document.epoch}, pk {document.pk!r}")

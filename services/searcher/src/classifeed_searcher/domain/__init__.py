@@ -1,1 +1,1 @@
-"""Queries and watermarks, without any engine or wire."""
+"""Queries, watermarks and rebuilds as plain data; no I/O."""

@@ -1,4 +1,4 @@
-"""When the thing changed that a document is about."""
+"""Time of the change that a document reports."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ _COMPOSED_WITHIN_S: Final = timedelta(hours=1).total_seconds()
 
 
 def changed_at_s(document: IndexDocument) -> float | None:
-    """Return it in seconds of the epoch, to the microsecond; None where the document does not say, or is no news.
+    """Return the time of a document's change in Unix seconds; None if it has none, or is a repair.
 
-    A document that was composed long after the change was pushed again for a repair, so it shows nothing of how fast
-    changes come.
+    A document that was composed long after the change was pushed again for a repair, so its latency is meaningless.
     """
     changed_s = _read_s(document)
     if changed_s is None or document.timestamp.ToMicroseconds() / 1e6 - changed_s > _COMPOSED_WITHIN_S:

@@ -1,4 +1,4 @@
-"""A query as a tree: what every engine translates, whatever form the user wrote it in."""
+"""A query as a tree, independent of its text form and of the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Everything:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word in any of its forms; without a field, in any of the fields that are searched by default."""
+    """A word in any of its forms, in one field; None: in any of the fields that are searched by default."""
 
     text: str
     field: str | None = None
@@ -22,7 +22,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """Words that begin so."""
+    """Words with a prefix."""
 
     text: str
     field: str | None = None
@@ -40,7 +40,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Values of a field between two bounds, both included; None is no bound. Bounds are still text."""
+    """Values of a field between two inclusive bounds, given as text; None: no bound."""
 
     field: str
     low: str | None
@@ -57,7 +57,7 @@ class AllOf:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """One part at least must match."""
+    """At least one part must match."""
 
     parts: tuple[Node, ...]
 
@@ -73,15 +73,15 @@ Node: TypeAlias = Everything | Word | Prefix | Phrase | Between | AllOf | AnyOf 
 
 
 def has_word(text: str) -> bool:
-    """Whether a text has anything that is searched for: a letter or a digit."""
+    """Return whether a text has a letter or a digit, which are the characters that are searched for."""
     return any(character.isalnum() for character in text)
 
 
 class QueryError(ValueError):
-    """A query that cannot be read.
+    """A query is invalid.
 
     Attributes:
-        position: where in the text, in characters from 1; 0 when it is about the whole.
+        position: position in the text, in characters from 1; 0: the error is about the whole query.
     """
 
     def __init__(self, message: str, position: int) -> None:

@@ -1,14 +1,14 @@
 """The short text form of a query: `price:[100 TO 500] AND диван -кожаный "угловой диван" ikea*`.
 
-Grammar, loosest first; words side by side are AND:
+Grammar, in the order of increasing precedence; adjacent words are joined by AND:
 
     any   = all { "OR" all }
     all   = one { [ "AND" ] one }
     one   = [ "NOT" | "-" ] ( "(" any ")" | [ field ":" ] value )
     value = word | word"*" | "phrase" | "[" bound "TO" bound "]" | "(" any ")"
 
-People type more than that: a quotation mark that is not closed, or that follows a word (19" for inches), means nothing,
-and a `-` that nothing follows is a word without letters, which matches nothing.
+The parser tolerates other input: a quotation mark that is not closed, or that follows a word (19" for inches), is
+ignored, and a `-` at the end is a word without letters, which matches nothing.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class QueryPart:
     """One of the parts of a query that must all match.
 
     Attributes:
-        node: what it means.
-        text: as it was written.
+        node: tree of the part.
+        text: text of the part as written.
     """
 
     node: Node
@@ -72,11 +72,11 @@ def parse_query(text: str, fields: frozenset[str]) -> Node:
     """Return the tree of a query.
 
     Args:
-        text: what the user wrote.
-        fields: names that may stand before a colon.
+        text: text of the query.
+        fields: names of fields, which are allowed before a colon.
 
     Raises:
-        QueryError: the text cannot be read; it says where and what was expected.
+        QueryError: the text is invalid; the error has the position and the expected token.
     """
     tokens = _tokens(text)
     if not tokens:
@@ -89,7 +89,7 @@ def parse_query(text: str, fields: frozenset[str]) -> Node:
 
 
 def split_query(text: str, fields: frozenset[str]) -> list[QueryPart]:
-    """Return the parts of a query all of which must match; none where it is for one thing OR another.
+    """Return the parts of a query that must all match; an empty list for a query with OR at the top.
 
     Raises:
         QueryError: as `parse_query`.
@@ -123,7 +123,7 @@ class _Parser:
         self._fields = fields
         self._end = length + 1
         self._at = 0
-        # Node, begin and end of each part outside of brackets, of the last alternative that was read.
+        # Node, start and end of each part outside of brackets, in the last alternative of an OR.
         self.outermost: list[tuple[Node, int, int]] = []
 
     @property

@@ -1,4 +1,4 @@
-"""Why an index is made again from the registry, and how far that is."""
+"""Causes, attempts and progress of a rebuild of an index from the registry."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LONGEST_PAUSE_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why an index is made again.
+    """Cause of a rebuild.
 
     Attributes:
         kind: one of the constants above, for metrics.
-        text: for people.
-        keeps_former: the index before it is nearly right and can be searched meanwhile.
+        text: description for people.
+        keeps_former: whether the former index is nearly right, so that it is searched meanwhile.
     """
 
     kind: str
@@ -33,18 +33,18 @@ class Cause:
 
 @dataclass(slots=True)
 class Attempts:
-    """Attempts of a rebuild that failed in a row.
+    """Consecutive failed attempts of a rebuild.
 
     Attributes:
-        failed: how many.
-        why: why the last one failed, for people; empty: none has failed.
+        failed: number of failed attempts.
+        why: reason of the last failure, for people; empty: none has failed.
     """
 
     failed: int = 0
     why: str = ""
 
     def note_failure(self, why: str, *, first_pause_s: float) -> float:
-        """Note a failure; return how long to wait before the next attempt, in seconds: twice as long each time."""
+        """Record a failure; return the back-off before the next attempt, in seconds. It doubles each time."""
         pause_s = min(first_pause_s * 2.0 ** min(self.failed, _DOUBLINGS), _LONGEST_PAUSE_S)
         self.failed, self.why = self.failed + 1, why
         return pause_s
@@ -52,17 +52,17 @@ class Attempts:
 
 @dataclass(slots=True)
 class Rebuild:
-    """An index on its way from the registry.
+    """Progress of a rebuild from the registry.
 
     Attributes:
-        cause: why.
-        shards: how many shards were read to their ends.
-        documents: how many documents were read.
-        blocked_by: what it cannot go on without, for people; empty: nothing.
-        is_following: all shards were read, and the changes since are being taken in.
-        damaged: how many rows of the registry were left out because they are damaged.
+        cause: cause of the rebuild.
+        shards: number of shards that were read to their ends.
+        documents: number of documents read.
+        blocked_by: error that the rebuild waits for, for people; empty: none.
+        is_following: whether all shards were read, and later changes are being applied.
+        damaged: number of damaged rows of the registry that were left out.
         attempt: number of this attempt, from 1.
-        failed_by: why the attempt before failed, for people; empty: there was none.
+        failed_by: reason of the previous attempt's failure, for people; empty: there was none.
     """
 
     cause: Cause

@@ -1,4 +1,4 @@
-"""How far each shard has come into the index, and which senders are still heard."""
+"""Positions of each shard in the index, and fences that reject former holders of its lease."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Admission(Enum):
-    """Whether an element is taken in, or why it is dropped."""
+    """Decision about an element: NEW is applied; REPEATED and FENCED are dropped."""
 
     NEW = "new"
     REPEATED = "repeated"
@@ -17,16 +17,18 @@ class Admission(Enum):
 
 @dataclass(slots=True)
 class ShardMark:
-    """What was seen of a shard: the highest fence of its lease, and the greatest element of each queue."""
+    """The highest fence of a shard's lease, and the greatest element of each of its queues, seen so far."""
 
     fence: int = 0
     reached: dict[int, int] = field(default_factory=dict)
 
 
 class Watermarks:
-    """Decides which index documents are new. No look-up per document: one number per shard and queue is enough, as the
-    elements of a shard come in the order of their index, and a sender that lost the shard's lease has a lower fence.
-    Neither number is given twice across a restore (ADR 0030).
+    """Decides which index documents are new.
+
+    It needs no lookup per document, only one number per shard and queue: the elements of a shard arrive in the order
+    of their index, and a sender that lost the shard's lease has a lower fence. Neither number is assigned twice, even
+    after a restore (ADR 0030).
     """
 
     def __init__(self, shards: dict[int, ShardMark] | None = None) -> None:
@@ -34,14 +36,14 @@ class Watermarks:
 
     @classmethod
     def at(cls, ends: Mapping[int, Mapping[int, int]]) -> Watermarks:
-        """Return marks that stand at some elements, given by shard and queue; any sender is heard."""
+        """Return marks at some elements, given by shard and queue; every fence is admitted."""
         return cls({shard: ShardMark(reached=dict(reached)) for shard, reached in ends.items()})
 
     def admit(self, shard: int, queue: int, fence: int, idx: int) -> Admission:
-        """Say whether the element is to be applied, and note it if so.
+        """Return whether to apply an element, and advance the marks if so.
 
-        A sender whose lease was taken over is refused by its fence, even for an element that nobody sent yet: the new
-        holder sends it too. An element at or below what was reached is a repetition.
+        A sender whose lease was taken over is rejected by its fence, even for an element that is new: the new holder
+        sends it, too. An element at or below the mark is a repetition.
         """
         mark = self._shards.setdefault(shard, ShardMark())
         if fence < mark.fence:
@@ -53,16 +55,16 @@ class Watermarks:
         return Admission.NEW
 
     def reached(self, shard: int, queue: int) -> int:
-        """Return the greatest element of a queue that was admitted; 0 before the first."""
+        """Return the index of the greatest admitted element of a queue; 0: none."""
         mark = self._shards.get(shard)
         return mark.reached.get(queue, 0) if mark else 0
 
     def copy(self) -> Watermarks:
-        """Return a copy that can be tried and thrown away."""
+        """Return a copy that can be changed and discarded."""
         return Watermarks({shard: ShardMark(mark.fence, dict(mark.reached)) for shard, mark in self._shards.items()})
 
     def dump(self) -> dict[str, dict[str, object]]:
-        """Return the marks as JSON holds them."""
+        """Return the marks as JSON values."""
         return {
             str(shard): {"fence": mark.fence, "reached": {str(queue): idx for queue, idx in mark.reached.items()}}
             for shard, mark in self._shards.items()
@@ -70,7 +72,7 @@ class Watermarks:
 
     @classmethod
     def load(cls, dumped: dict[str, dict[str, object]]) -> Watermarks:
-        """Read what `dump` made."""
+        """Build the marks from the result of `dump`."""
         shards = {}
         for shard, mark in dumped.items():
             reached = mark["reached"]

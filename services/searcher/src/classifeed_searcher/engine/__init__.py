@@ -1,1 +1,1 @@
-"""Search engines behind one interface."""
+"""The search engine: queries, the text analysis, and the writer of an index."""

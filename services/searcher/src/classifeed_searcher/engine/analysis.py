@@ -1,4 +1,4 @@
-"""How text is cut into words: one spelling (`engine.spelling`), lower case, Russian and English word forms folded."""
+"""Analyzers of text: tokens in one spelling (`engine.spelling`), in lower case, with Russian and English stemming."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import tantivy
 
 RU_EN = "ru_en"
 PLAIN = "plain"
-# What an index was made with. Another value makes every searcher fill its index anew from the registry: raise it with
-# any change to what texts become in an index, here, in `engine.spelling` or in `engine.fields`.
+# Version of the text analysis. Every searcher rebuilds an index of another version from the registry. Increment it with
+# each change of the tokens that a text yields: here, in `engine.spelling` or in `engine.fields`.
 ANALYSIS: Final = 2
 # Longer "words" are encoded data, not something a person searches for.
 _LONGEST_TOKEN = 80
@@ -18,7 +18,7 @@ _LONGEST_TOKEN = 80
 def build_analyzers() -> dict[str, tantivy.TextAnalyzer]:
     """Return the analyzers by name, for texts in one spelling.
 
-    The stemmers are those of Snowball; a word passes both, as each leaves words of the other's alphabet alone.
+    A word passes both Snowball stemmers, because each of them does not change words of the other alphabet.
     """
     return {RU_EN: _analyzer("russian", "english"), PLAIN: _analyzer()}
 

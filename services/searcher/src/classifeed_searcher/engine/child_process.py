@@ -1,4 +1,4 @@
-"""Processes of this program that work on an index beside the service, each at the other end of a socket."""
+"""Child processes of the service that write or search an index, each connected by a socket."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _END_S: Final = 10.0
 
 
 def start_module(name: str, *arguments: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """Start a module as a process; return it and our end of the socket, whose other end is its last argument.
+    """Run a module as a process; return it and our end of the socket. Its last argument is the other end.
 
     Raises:
-        OSError: the system starts no process.
+        OSError: the system cannot start a process.
     """
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-m", name, *arguments, str(theirs.fileno())]
@@ -30,7 +30,7 @@ def start_module(name: str, *arguments: str) -> tuple[subprocess.Popen[bytes], s
 
 
 def await_end(process: subprocess.Popen[bytes]) -> int:
-    """Return the exit code of a process whose socket is closed; it is killed where it does not end. Blocks."""
+    """Return the exit code of a process whose socket is closed; kill it if it does not end in time. Blocks."""
     try:
         return process.wait(_END_S)
     except subprocess.TimeoutExpired:
@@ -39,6 +39,6 @@ def await_end(process: subprocess.Popen[bytes]) -> int:
 
 
 def ignore_stop_signals() -> None:
-    """In such a process: leave signals that reach all processes at once to the service, which closes the socket."""
+    """Ignore stop signals in a child process: they also reach the service, which closes the socket in time."""
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""How the fields of a client's schema become fields of the index."""
+"""Mapping of the fields of a client's schema to fields of the index."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from classifeed.documents.v1 import schema_pb2
 from classifeed_searcher.engine.analysis import PLAIN, RU_EN
 
 PK = "_pk"
-SOURCE = "_source"  # the Hit message as stored; fields that come back are read from here alone
-# Columns by which the index is compared with the registry: shard, and the two digests of key and version.
+SOURCE = "_source"  # the serialized Hit message; responses read fields only from here
+# Columns for the comparison of the index with the registry: shard, and the two digests of key and version.
 SHARD, DIGEST_A, DIGEST_B = "_shard", "_digest_a", "_digest_b"
 
 
 class WrongValue(ValueError):
-    """A value that its field cannot hold. It is found before the engine sees it, as the engine's writer would die."""
+    """A value that its field cannot hold. It is checked before it is written, because it kills the engine's writer."""
 
 
 def build_index_schema(schema: schema_pb2.Schema) -> tantivy.Schema:
-    """Return the engine's schema: every searched field, and some of our own."""
+    """Return the engine's schema: the fields that are searched, and some internal ones."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field(PK, stored=False, tokenizer_name="raw", index_option="basic")
     builder.add_bytes_field(SOURCE, stored=True)
@@ -51,10 +51,10 @@ def build_index_schema(schema: schema_pb2.Schema) -> tantivy.Schema:
 
 
 def read_bound(schema: schema_pb2.FieldSchema, text: str) -> Any:
-    """Return a bound or value that a user wrote, typed as the field is.
+    """Parse a bound or value of a query as the type of its field.
 
     Raises:
-        WrongValue: the text is no such value.
+        WrongValue: the text is not a value of this type.
     """
     try:
         match schema.type:

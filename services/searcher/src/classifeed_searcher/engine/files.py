@@ -1,4 +1,4 @@
-"""The files of an index, opened to search or to write it; both may happen at once, in different processes."""
+"""Opens the files of an index, for searches or for writes; one process may search while another writes."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from classifeed.documents.v1 import schema_pb2
 from classifeed_searcher.engine.analysis import build_analyzers
 from classifeed_searcher.engine.fields import build_index_schema
 
-# The engine decompresses a whole block for each hit: of 16 KB, as it makes them by itself, in 17 µs, of 4 KB in 10. The
-# index is a tenth larger for it.
+# The engine decompresses a whole block for each hit. Its default of 16 KB needs 17 µs, 4 KB need 10 µs, but make the
+# index a tenth larger.
 _STORE_BLOCK_BYTES: Final = 4096
 
 
 def open_index(folder: Path, schema: schema_pb2.Schema, *, make: bool = True) -> tantivy.Index:
-    """Return the index in a folder, with the analysis that its fields name.
+    """Return the index in a folder, with the analyzers of its fields registered.
 
     Args:
-        folder: of its files.
-        schema: of its documents.
-        make: whether it is made where there is none.
+        folder: folder of the index files.
+        schema: schema of the documents.
+        make: whether to create a missing index.
 
     Raises:
-        ValueError: the files are no index of this schema, or there is none and none is made.
+        ValueError: the files are not an index of this schema, or the index is missing and `make` is False.
     """
     if make:
         folder.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,7 @@ def open_index(folder: Path, schema: schema_pb2.Schema, *, make: bool = True) ->
 
 
 def _open_or_make(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
-    """Open an index; its settings can be given in its file only, before anything is in it."""
+    """Open or create an index; the settings of a new one can only be set in its file, while it is empty."""
     made = tantivy.Index(schema, path=str(folder))
     file = folder / "meta.json"
     meta = json.loads(file.read_text())
@@ -48,5 +48,5 @@ def _open_or_make(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
     meta["index_settings"]["docstore_blocksize"] = _STORE_BLOCK_BYTES
     written = file.with_suffix(".new")
     written.write_text(json.dumps(meta))
-    written.replace(file)  # at once: a process that dies here leaves an index that opens
+    written.replace(file)  # atomic: if the process dies here, the index can still be opened
     return tantivy.Index.open(str(folder))

@@ -25,14 +25,14 @@ from classifeed_searcher.engine.stored_hits import StoredHits
 from classifeed_searcher.engine.translation import Translator
 from classifeed_searcher.engine.writing.writer import DocumentWriter, IndexWriter, Refused
 
-# The engine adds doubles, which hold 2^21 numbers of 32 bits exactly: the documents of a shard are added up in 64
-# slices, by the range of their first digest.
+# The engine sums doubles, which are exact for up to 2^21 numbers of 32 bits. So the documents of a shard are summed in
+# 64 slices, by the range of their first digest.
 _SLICE_WIDTH = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A page of hits, and how many documents match in all."""
+    """A page of hits, and the total number of matching documents."""
 
     hits: list[search_service_pb2.Hit]
     total: int
@@ -40,12 +40,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Which documents are on a page, none of them read yet.
+    """The documents of a page, before their content is read.
 
     Attributes:
-        searcher: sees the moment of the search.
-        places: score and address of each.
-        total: how many documents match in all.
+        searcher: view of the index at the time of the search.
+        places: score and address of each document.
+        total: total number of matching documents.
     """
 
     searcher: tantivy.Searcher
@@ -53,9 +53,7 @@ class Ranked:
     total: int
 
     def read(self) -> list[tuple[float, bytes]]:
-        """Return score and content of each, as it was kept; 4 µs each, for which the interpreter's lock is wanted again
-        and again.
-        """
+        """Return score and stored content of each document. Each takes 4 µs, partly under the interpreter's lock."""
         return [(score, _stored_hit(self.searcher, address)) for score, address in self.places]
 
 
@@ -68,17 +66,17 @@ class Sums:
     sum_b: int = 0
 
     def plus(self, digest: Digest, times: int) -> Sums:
-        """Return the sums with a document more, or with one less (-1)."""
+        """Return the sums with a document added `times` times; -1 removes it."""
         return Sums(self.documents + times, self.sum_a + times * digest.a, self.sum_b + times * digest.b)
 
 
 class Snapshot:
-    """What could be found at one moment.
+    """A consistent view of the index at one point in time.
 
     Args:
-        searcher: sees that moment.
-        schema: of the index.
-        slice_width: range of the first digests of documents that are added up together.
+        searcher: the engine's view of the index.
+        schema: the engine's schema of the index.
+        slice_width: width of the range of first digests whose documents are summed together.
     """
 
     def __init__(self, searcher: tantivy.Searcher, schema: tantivy.Schema, slice_width: int = _SLICE_WIDTH) -> None:
@@ -87,9 +85,9 @@ class Snapshot:
         self._slices = {"field": DIGEST_A, "interval": slice_width, "min_doc_count": 1}
 
     def sums(self, first: int = 0, last: int = SHARDS - 1) -> dict[int, Sums]:
-        """Return the sums of each shard from `first` to `last` that has documents. Blocks, about 0.1 µs a document.
+        """Return the sums of each shard from `first` to `last` that has documents. Blocks, about 0.1 µs per document.
 
-        They are exact for up to 134 million documents of a shard.
+        The sums are exact for up to 134 million documents per shard.
         """
         added = {"a": {"sum": {"field": DIGEST_A}}, "b": {"sum": {"field": DIGEST_B}}}
         slices = {"slices": {"histogram": self._slices, "aggs": added}}
@@ -100,64 +98,64 @@ class Snapshot:
 
 
 class IndexReader:
-    """Searches an index that this process or another one writes, as it was at the last `reload`; from any thread.
+    """Searches an index as of the last `reload`. Any process may write it. Thread-safe.
 
     Args:
-        folder: of its files.
-        schema: of its documents.
-        make: whether it is made where there is none.
+        folder: folder of the index files.
+        schema: schema of the documents.
+        make: whether to create a missing index.
 
     Raises:
-        ValueError: on opening, when the files are no index.
+        ValueError: on opening, if the files are not an index.
     """
 
     def __init__(self, folder: Path, schema: schema_pb2.Schema, *, make: bool = True) -> None:
         self._index = open_index(folder, schema, make=make)
-        # `manual`: a reader that polls the folder would see a commit late, and we know when one happened.
+        # `manual`: a reader that polls the folder would see a commit late, and we know when there is one.
         self._index.config_reader("manual")
         self._stored_hits = StoredHits(BodyCodec(schema))
         self._translator = Translator(schema, self._index.schema, build_analyzers(), _frequency_in(self._index))
 
     def reload(self) -> None:
-        """See what was committed until now. Blocks, for some milliseconds."""
+        """Make all commits until now visible. Blocks for some milliseconds."""
         self._index.reload()
 
     @property
     def fields(self) -> dict[str, schema_pb2.FieldSchema]:
-        """Fields that can be searched."""
+        """The searchable fields by name."""
         return self._translator.fields
 
     @property
     def translator(self) -> Translator:
-        """Translates queries for this index."""
+        """The translator of queries for this index."""
         return self._translator
 
     @property
     def stored_hits(self) -> StoredHits:
-        """Shows what this index has kept."""
+        """The decoder of hits that this index has stored."""
         return self._stored_hits
 
     @property
     def documents(self) -> int:
-        """How many documents can be found."""
+        """The number of visible documents."""
         return int(self._index.searcher().num_docs)
 
     def snapshot(self) -> Snapshot:
-        """Return what can be found now."""
+        """Return a view of the index as of the last `reload`."""
         return Snapshot(self._index.searcher(), self._index.schema)
 
     def prepare(self, node: Node, filters: list[tantivy.Query]) -> tantivy.Query:
-        """Return the engine's query for what matches and meets conditions.
+        """Return the engine's query for a tree and filters.
 
         Raises:
-            QueryError: the query uses what a field does not have.
+            QueryError: a field does not support its part of the query.
         """
         if filters and isinstance(node, Everything):
             return _filtered(None, filters)
         return _filtered(self._translator.translate(node), filters)
 
     def rank(self, query: tantivy.Query, *, sort_field: str, descending: bool, offset: int, limit: int) -> Ranked:
-        """Return which documents are on a page. In the engine alone, which gives up the interpreter's lock meanwhile.
+        """Return the documents of a page. Only the engine runs, which releases the interpreter's lock meanwhile.
 
         Raises:
             QueryError: the query is too large.
@@ -182,7 +180,7 @@ class IndexReader:
         offset: int,
         limit: int,
     ) -> Found:
-        """Return a page of hits: `prepare`, `rank` and `Ranked.read` in one."""
+        """Return a page of hits: `prepare`, `rank` and `Ranked.read` in one call."""
         query = self.prepare(node, filters)
         ranked = self.rank(query, sort_field=sort_field, descending=descending, offset=offset, limit=limit)
         hits = []
@@ -192,19 +190,18 @@ class IndexReader:
         return Found(hits, ranked.total)
 
     def postings(self, node: Node) -> int | None:
-        """Return how many entries of words a search reads at most; None where that is unknown."""
+        """Return the maximum number of postings that a search reads; None if it is unknown."""
         return self._translator.postings(node)
 
     def count(self, node: Node, filters: list[tantivy.Query]) -> int:
-        """Return how many documents match.
-
+        """Return the number of matching documents.
         Raises:
             QueryError: as `search`.
         """
         return self._count(self.prepare(node, filters))
 
     def count_part(self, parts: Sequence[Node], at: int, filters: list[tantivy.Query]) -> int:
-        """Return how many documents match one of several parts as it is meant beside the others.
+        """Return the number of documents that match one of several parts, in the context of the other parts.
 
         Raises:
             QueryError: as `search`.
@@ -217,7 +214,7 @@ class IndexReader:
         return int(getattr(found, "count", 0) or 0)
 
     def get(self, pk: str) -> search_service_pb2.Hit | None:
-        """Return a document as it was stored; None when the index has none."""
+        """Return a document as it was stored; None if the index does not have it."""
         searcher = self._index.searcher()
         result = searcher.search(self._translator.term(PK, pk), 1, count=False)
         for _, address in result.hits:
@@ -226,16 +223,16 @@ class IndexReader:
 
 
 class TantivyIndex(IndexReader):
-    """An index with what writes it, from one thread at a time. Nothing written is seen before `commit`.
+    """An index with its writer. Only one thread may write at a time. Writes are invisible before `commit`.
 
     Args:
-        folder: of its files; made where there is none.
-        schema: of its documents.
-        writer: what writes it; a writer in this process unless given.
+        folder: folder of the index files; a missing index is created.
+        schema: schema of the documents.
+        writer: writer of the index; None: a new writer in this process.
 
     Raises:
-        LockedIndex: on opening, when another process writes it and no writer is given.
-        ValueError: on opening, when the files are no index.
+        LockedIndex: on opening, if another process writes the index and `writer` is None.
+        ValueError: on opening, if the files are not an index.
     """
 
     def __init__(self, folder: Path, schema: schema_pb2.Schema, writer: IndexWriter | None = None) -> None:
@@ -243,29 +240,30 @@ class TantivyIndex(IndexReader):
         self._writer = writer or DocumentWriter(folder, schema)
 
     def add(self, documents: Sequence[RawDocument]) -> Refused:
-        """Put documents into an index that does not have their keys; faster than `apply`. Blocks."""
+        """Add documents to an index that does not have their keys; faster than `apply`. Blocks."""
         return self._writer.add(documents)
 
     def apply(self, documents: Sequence[IndexDocument]) -> Refused:
-        """Put documents into the index, or take them out, in their order; idempotent. Blocks."""
+        """Add documents to the index or delete them, in their order; idempotent. Blocks."""
         return self._writer.apply(documents)
 
     def commit(self) -> None:
-        """Make what was written durable and seen. Blocks, for about 100 ms."""
+        """Make all writes durable and visible. Blocks for about 100 ms."""
         self._writer.commit()
         self.reload()
 
     def rollback(self) -> None:
-        """Discard what was written since the last commit. Blocks."""
+        """Discard all writes since the last commit. Blocks."""
         self._writer.rollback()
 
     def close(self) -> None:
-        """Give the writer's lock back. What was not committed is forgotten."""
+        """Release the writer's lock; uncommitted writes are lost."""
         self._writer.close()
 
 
 def _frequency_in(index: tantivy.Index) -> Callable[[str, str], int]:
-    # No method of the reader: in a cycle it would be kept, with its files, until a collection, or for ever once frozen.
+    # Not a method of the reader: the reference cycle would keep the reader and its files open until a garbage
+    # collection, or for ever once it is frozen.
     return lambda field, word: index.searcher().doc_freq(field, word)
 
 
@@ -292,7 +290,12 @@ def _stored_hit(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> byte
 
 
 def _filtered(query: tantivy.Query | None, filters: list[tantivy.Query]) -> tantivy.Query:
-    """Return the query for what matches and meets conditions, which do not change the ranking; None: everything."""
+    """Return a query restricted by filters, which do not change the ranking.
+
+    Args:
+        query: the engine's query; None: everything.
+        filters: the engine's queries of the filters.
+    """
     clauses = [(tantivy.Occur.Must, tantivy.Query.const_score_query(each, 0.0)) for each in filters]
     if query is not None:
         if not filters:

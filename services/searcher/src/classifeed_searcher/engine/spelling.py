@@ -1,11 +1,10 @@
-"""One spelling for what people write in several: ё and е, codes with and without blanks, letters that look alike.
+"""Unifies spelling variants of texts: ё and е, codes with and without blanks, letters that look alike.
 
-A code is letters and digits next to each other, with or without a sign or a blank between: `TK540M`, `TK-540 M`,
-`195/65 R15`. Beside its words as they are cut, a text has the pairs of neighbours in its codes (`tk540`, `540m`) as
-words of their own, so each way to write a code is found by the same few rare words, without a look at positions.
+A code consists of letters and digits next to each other, optionally separated by a sign or a blank: `TK540M`,
+`TK-540 M`, `195/65 R15`. In addition to its tokens, a text is indexed with the pairs of neighbours in its codes
+(`tk540`, `540m`). So every spelling of a code matches the same few rare tokens, without a check of positions.
 
-What is done here, to texts and queries alike, decides what an index finds: a change needs another
-`engine.analysis.ANALYSIS`.
+Texts and queries must be treated alike: a change here needs another `engine.analysis.ANALYSIS`.
 """
 
 from __future__ import annotations
@@ -26,33 +25,33 @@ _LATIN_LETTER: Final = re.compile(r"[A-Za-z]")
 _CYRILLIC_LETTER: Final = re.compile(r"[Ѐ-ӿ]")
 _ONLY_LATIN_ALIKE: Final = re.compile(rf"[{_LATIN}]+")
 _ONLY_CYRILLIC_ALIKE: Final = re.compile(rf"[{_CYRILLIC}]+")
-# Latin and Cyrillic letters of one word, or of the parts of one code: `R15С`, and, read backwards, `ТК-540M`. A search
-# each way shows whether a text has any, as few have; one pattern for both ways would stop at each Cyrillic letter.
+# Latin and Cyrillic letters of one word, or of the parts of one code: `R15С`, and, read backwards, `ТК-540M`. Few texts
+# have any. A search in each direction is fast; one pattern for both would stop at each Cyrillic letter.
 _MIXED: Final = re.compile(r"[A-Za-z][0-9./-]*[Ѐ-ӿ]")
 _UNIT: Final = re.compile(r"[^\W_]+(?:[./-][^\W_]+)*")
 _PART: Final = re.compile(r"[^\W_]+")
-# A longer word beside a number is no code: `iPhone 12`, `Bizhub 220`, but not `размерами 100`.
+# A longer word next to a number is not a code: `iPhone 12` and `Bizhub 220` are codes, `размерами 100` is not.
 _LETTERS: Final = 8
 _ATOM: Final = re.compile(r"[0-9]+|[^\W\d_]+")
 _BETWEEN: Final = re.compile(r"[\s./,+-]{0,2}")
 _WORD_BEFORE: Final = re.compile(rf"(?<![^\W\d_])([^\W\d_]{{1,{_LETTERS}}}){_BETWEEN.pattern}$")
 _REACH: Final = _LETTERS + 2
-# Numbers next to each other or with a short word between, and the short word behind the last one.
+# Numbers next to each other, optionally with a short word between them, and the short word after the last one.
 _SHORT_WORD: Final = rf"[^\W\d_]{{1,{_LETTERS}}}(?![^\W\d_])"
 _RUN: Final = re.compile(
     rf"[0-9]+(?:{_BETWEEN.pattern}(?:{_SHORT_WORD}{_BETWEEN.pattern})?[0-9]+)*(?:{_BETWEEN.pattern}{_SHORT_WORD})?"
 )
 _LATIN_BYTES: Final = string.ascii_letters.encode()
 _DIGIT_BYTES: Final = string.digits.encode()
-_REMEMBERED: Final = 64  # characters of a run: what is longer does not come again
+_REMEMBERED: Final = 64  # characters of a run; longer runs do not repeat
 
 
 class Code(NamedTuple):
-    """A text of a query, read as a code.
+    """Codes in a text of a query.
 
     Attributes:
-        pairs: neighbours joined, all of which a text with this code has.
-        rest: the words beside them.
+        pairs: joined pairs of neighbours; a text with these codes has all of them.
+        rest: the other words.
     """
 
     pairs: tuple[str, ...]
@@ -60,11 +59,11 @@ class Code(NamedTuple):
 
 
 def spell_text(text: str) -> str:
-    """Return a text as it is cut into words for the index: in one spelling, with the pairs of its codes behind it.
+    """Return a text in one spelling, followed by the pairs of its codes, ready for the analyzers of the index.
 
-    Linear in the text. What is appended stands behind all else, so phrases stay what they are.
+    Takes linear time. The pairs come last, so phrases of the text still match.
     """
-    # Most texts have neither; bytes show that in 5 % of the time of the patterns.
+    # Most texts have neither Cyrillic nor digits. A check of the bytes takes 5 % of the time of the patterns.
     raw = text.encode(errors="replace")
     if len(raw) > len(text):
         text = text.replace("ё", "е").replace("Ё", "Е")
@@ -77,7 +76,7 @@ def spell_text(text: str) -> str:
 
 
 def read_code(text: str) -> Code:
-    """Return what a text of a query has of codes."""
+    """Return the codes in a text of a query."""
     atoms = list(_ATOM.finditer(text))
     pairs: list[str] = []
     covered = [False] * len(atoms)
@@ -94,7 +93,7 @@ def atoms_of(text: str) -> list[str]:
 
 
 def is_pair(left: str, right: str) -> bool:
-    """Whether two neighbours belong to a code: one is a number, the other one too, or a short word."""
+    """Return whether two neighbours belong to a code: one is a number, and the other a number or a short word."""
     kinds = left[0].isdigit(), right[0].isdigit()
     return any(kinds) and all(
         is_number or len(each) <= _LETTERS for is_number, each in zip(kinds, (left, right), strict=True)
@@ -102,27 +101,29 @@ def is_pair(left: str, right: str) -> bool:
 
 
 def join(left: str, right: str) -> str:
-    """Return the word that stands for two neighbours, in Latin letters where they look so.
+    """Return the token of two neighbours, in Latin letters if all its letters look Latin.
 
-    Two numbers stay apart, for 19 and 565 are not 195 and 65.
+    Two numbers stay separated, because 19 and 565 are not 195 and 65.
     """
     joined = f"{left}d{right}" if left[-1].isdigit() and right[0].isdigit() else left + right
     return joined if joined.isascii() else _to_latin(joined)
 
 
 def unify_alphabets(text: str) -> str:
-    """Return a text in which no word has letters of both alphabets by mistake: odd ones become those they look like.
+    """Return a text whose words do not mix alphabets by mistake: letters are replaced by ones that look alike.
 
     A code (letters and digits, also joined by `-`, `/`, `.`) whose Cyrillic letters all look Latin becomes Latin as a
-    whole; otherwise each word is decided by itself. Words that cannot be of one alphabet stay as they are.
+    whole. Otherwise each word is converted separately. Words that cannot be written in one alphabet are not changed.
     """
     is_mixed = _MIXED.search(text) or _MIXED.search(text[::-1])
     return _UNIT.sub(lambda found: _unify_unit(found[0]), text) if is_mixed else text
 
 
 def alphabets(text: str) -> list[str]:
-    """Return the spellings of a query's text: mixed alphabets made one, then with each word in the other alphabet whose
-    letters all look alike there, `HP` as `НР`. The second one is left out where no word has such a twin.
+    """Return the spellings of a query's text: with unified alphabets, and with words in the other alphabet.
+
+    The second spelling converts each word whose letters all look alike there, `HP` to `НР`. It is left out if there is
+    no such word.
     """
     unified = unify_alphabets(text.replace("ё", "е").replace("Ё", "Е"))
     pieces = unified.split()
@@ -131,7 +132,7 @@ def alphabets(text: str) -> list[str]:
 
 
 def spellings(character: str) -> str:
-    """Return all characters that stand for one where case, alphabet and ё are not minded; itself first."""
+    """Return all characters that equal one if case, look-alike letters and ё are ignored; the character comes first."""
     same = dict.fromkeys([character, character.lower(), character.upper()])
     for each in list(same):
         same |= dict.fromkeys([each.translate(_TO_LATIN), each.translate(_TO_CYRILLIC)])
@@ -144,7 +145,7 @@ def _has_any(raw: bytes, characters: bytes) -> bool:
 
 
 def _list_codes(text: str) -> Iterator[str]:
-    """Yield the pairs of neighbours in all codes, and the numbers of codes, which people type alone: `540`."""
+    """Yield the pairs of neighbours in all codes, and the numbers in codes, because people search for `540` alone."""
     for run in _RUN.finditer(text):
         start, end = run.span()
         word = _WORD_BEFORE.search(text, max(0, start - _REACH), start)
@@ -155,13 +156,13 @@ def _list_codes(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=16_384)
 def _codes_of(word: str, run: str, is_after_letter: bool, is_before_letter: bool) -> tuple[str, ...]:
-    """Return the codes of a run of numbers with the words between them; catalogues have the same ones again and again.
+    """Return the codes of a run of numbers and short words. Cached, because catalogues repeat the same runs.
 
     Args:
-        word: before its first number, with a sign or blank at most between; may be empty.
-        run: see `_RUN`.
-        is_after_letter: whether a letter stands right before it.
-        is_before_letter: whether a letter stands right behind it.
+        word: word before the first number, separated by at most a sign or blank; may be empty.
+        run: text that matches `_RUN`.
+        is_after_letter: whether the character before the run is a letter.
+        is_before_letter: whether the character after the run is a letter.
     """
     codes: list[str] = []
     atoms = list(_ATOM.finditer(run))

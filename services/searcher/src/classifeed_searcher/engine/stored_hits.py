@@ -1,4 +1,4 @@
-"""Hits as they are kept in the index, on their way to the caller: encoded once, when their document is taken in."""
+"""Hits stored in the index: serialized once, when their document is indexed, and sent to callers as they are."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ _encode_score: Final = struct.Struct("<Bd").pack
 
 
 class StoredHits:
-    """Shows the hits of one index.
+    """Converts the stored hits of one index for responses.
 
     Args:
-        codec: of the bodies of its documents.
+        codec: codec of the document bodies.
     """
 
     def __init__(self, codec: BodyCodec) -> None:
         self._codec = codec
 
     def show(self, hit: Hit, *, is_body: bool) -> Hit:
-        """Return a hit with its body, or with fields, whichever it was kept with."""
+        """Return a hit with its body or with fields, as requested; it may be stored with either."""
         if is_body:
             if hit.fields:
                 hit.body = self._codec.body_of(hit.fields)
                 hit.ClearField("fields")
-        elif hit.body:  # looked at only where it is needed: that decodes all of it
+        elif hit.body:  # checked only if needed, because the access decodes the whole body
             hit.fields.extend(self._codec.fields_of(hit.body))
             hit.ClearField("body")
         return hit
 
     def encode(self, stored: bytes, score: float, *, is_body: bool) -> bytes:
-        """Return a hit on the wire, as `show` shows it, with a score; one that was kept with its body is passed on."""
+        """Return a serialized hit, as of `show`, with a score; one that was stored with its body is not decoded."""
         if not is_body or _Outline.FromString(stored).fields:
             stored = self.show(Hit.FromString(stored), is_body=is_body).SerializeToString()
-        # What comes last counts, and nothing is kept with a score.
+        # In protobuf the last value of a field wins; stored hits have no score.
         return stored + _encode_score(_SCORE << 3 | _FIXED64, score) if score else stored
 
 
 def encode_response(hits: Iterable[bytes], rest: SearchResponse) -> bytes:
-    """Return a response on the wire: parts of a message, written one after the other, are that message."""
+    """Return a serialized response: concatenated parts of a protobuf message are that message."""
     pieces: list[bytes] = []
     for hit in hits:
         pieces += (_HIT_TAG, _encode_length(len(hit)), hit)
@@ -60,7 +60,7 @@ def encode_response(hits: Iterable[bytes], rest: SearchResponse) -> bytes:
 
 
 def _encode_length(length: int) -> bytes:
-    """Return a varint: seven bits a byte, the lowest first."""
+    """Return a varint: seven bits per byte, the lowest first."""
     found = bytearray()
     while length > 0x7F:
         found.append(length & 0x7F | 0x80)
@@ -70,9 +70,9 @@ def _encode_length(length: int) -> bytes:
 
 
 def _make_outline() -> Any:
-    """Return a message class that has the fields of a Hit as bytes, and knows nothing else of it.
+    """Return a message class that only has the fields of a Hit, as bytes.
 
-    Whether there are some is known in a third of the time.
+    It checks whether a Hit has fields in a third of the time of a full decode.
     """
     repeated, kind = FieldDescriptorProto.LABEL_REPEATED, FieldDescriptorProto.TYPE_BYTES
     fields = FieldDescriptorProto(name="fields", number=_FIELDS, label=repeated, type=kind)

@@ -1,4 +1,4 @@
-"""Queries for the words of a TEXT field, in every spelling that people use."""
+"""Queries for the words of a TEXT field, in all their spellings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from classifeed_searcher.engine.analysis import PLAIN, RU_EN
 from classifeed_searcher.engine.spelling import alphabets, atoms_of, is_pair, join, read_code
 from classifeed_searcher.engine.word_forms import other_stems
 
-# A word is searched in several fields, which are mostly analyzed alike.
+# A word is searched in several fields, and most of them have the same analyzer.
 _REMEMBERED: Final = 512
 
 
 class Beside(NamedTuple):
-    """The words that stand before and behind a word in a query; empty: none."""
+    """The words before and after a word in a query; empty: none."""
 
     before: str = ""
     after: str = ""
@@ -28,22 +28,22 @@ ALONE: Final = Beside()
 
 
 class _Spelling(NamedTuple):
-    """One way to write a text: words anywhere in a field, and words next to each other."""
+    """A spelling of a text: tokens anywhere in a field, and tokens next to each other."""
 
     pairs: list[str]
     phrase: list[str]
 
 
 class TextQueries:
-    """Builds queries for one index; fields are searched as they were analyzed.
+    """Builds queries for one index; each field is searched with its analyzer.
 
-    Of the many spellings of a word few are in an index, so queries are made of those alone: a lookup in the dictionary
-    costs a microsecond, a word that is not there makes the whole query slower.
+    An index has few of the many spellings of a word, and queries contain only these. A lookup in the dictionary takes a
+    microsecond, and a missing word would make the whole query slower.
 
     Args:
-        index_schema: of the index.
-        analyzers: by name.
-        frequency: how many documents have a word in a field of the index, as it is now.
+        index_schema: the engine's schema of the index.
+        analyzers: analyzers by name.
+        frequency: function that returns the current number of documents with a word in a field.
     """
 
     def __init__(
@@ -59,12 +59,12 @@ class TextQueries:
         self._join = lru_cache(maxsize=_REMEMBERED)(partial(_read_joined, analyzers))
 
     def words(self, field: schema_pb2.FieldSchema, text: str, beside: Beside = ALONE) -> tantivy.Query | None:
-        """Return the query for words next to each other; None where the text or the field has no such words.
+        """Return the query for words next to each other; None if the text has no words, or the field has none of them.
 
         Args:
             field: a TEXT field.
             text: one word, or the words of a phrase.
-            beside: what a code may go on with: `540` between `TK` and `M` is also found as part of `TK540M`.
+            beside: neighbours that may form a code: `540` between `TK` and `M` also matches as part of `TK540M`.
         """
         analyzer = _analyzer_of(field)
         found = [
@@ -77,14 +77,14 @@ class TextQueries:
         return either(found) if found else None
 
     def postings(self, field: schema_pb2.FieldSchema, text: str) -> int:
-        """Return how many documents have the words of a text in a field, added up over words and spellings."""
+        """Return the number of documents with the words of a text in a field, summed over words and spellings."""
         spellings = self._spell(_analyzer_of(field), text)
         return sum(self._frequency(field.name, word) for each in spellings for word in (*each.pairs, *each.phrase))
 
     def beginning(self, field: schema_pb2.FieldSchema, text: str) -> tantivy.Query | None:
-        """Return the query for words of which the last one begins so; None where the text has no words."""
+        """Return the query for words of which the last one is a prefix; None if the text has no words."""
         found = [query for each in alphabets(text) if (query := self._beginning(field, each)) is not None]
-        # The index holds folded word forms: "диваны*" would miss them by its beginning, and finds them as a word.
+        # The index holds stems, of which "диваны" is no prefix: so "диваны*" is searched as a whole word, too.
         if (words := self.words(field, text)) is not None:
             found.append(words)
         return either(found) if found else None
@@ -102,7 +102,7 @@ class TextQueries:
         if len(words) == 1:
             return self._begins(field.name, words[0])
         before = analyzer.analyze(" ".join(words[:-1]))
-        # The engine's own query for this looks at the first 50 words that begin so, and finds nothing of the others.
+        # The engine's phrase prefix query expands only the first 50 words with the prefix.
         phrase = [*map(escape, before), escape(words[-1]) + ".*"]
         return tantivy.Query.regex_phrase_query(self._index_schema, field.name, [*phrase])
 
@@ -115,7 +115,7 @@ class TextQueries:
         return _all(queries)
 
     def _begins(self, field: str, beginning: str) -> tantivy.Query:
-        # What a regular expression finds, made in 2 µs instead of 500: that one is compiled for each search.
+        # Equals a regular expression query, which would be compiled for each search: 2 µs instead of 500 µs.
         return tantivy.Query.fuzzy_term_query(self._index_schema, field, beginning, distance=0, prefix=True)
 
     def _term(self, field: str, word: str) -> tantivy.Query:
@@ -123,14 +123,14 @@ class TextQueries:
 
 
 def either(queries: list[tantivy.Query]) -> tantivy.Query:
-    """Return the query for what one of some queries finds, at least one of them."""
+    """Return the query that matches if at least one of some queries does."""
     if len(queries) == 1:
         return queries[0]
     return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
 
 
 def escape(text: str) -> str:
-    """Return the regular expression of a text as it is."""
+    """Return the regular expression that matches a literal text."""
     return "".join(f"\\{character}" if character in r"\.+*?()|[]{}^$&-~#" else character for character in text)
 
 

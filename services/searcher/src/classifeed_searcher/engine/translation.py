@@ -1,4 +1,4 @@
-"""From the query tree to the engine's queries."""
+"""Translation of query trees to queries of the engine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _RANGE_TYPES = {
     schema_pb2.FIELD_TYPE_TIMESTAMP: tantivy.FieldType.Date,
 }
 _WITH_COLUMN = {*_RANGE_TYPES, schema_pb2.FIELD_TYPE_BOOL}
-# A document that has the word in several fields ranks above one that has it once, but not by the sum.
+# A document with the word in several fields ranks above one with it in one field, but the scores are not summed.
 _TIE_BREAKER = 0.1
 
 
@@ -49,7 +49,7 @@ class Translator:
         self._index_schema = index_schema
         self._texts = TextQueries(index_schema, analyzers, frequency)
         self.fields = {field.name: field for field in schema.fields if field.indexed}
-        # A TEXT field is searched by default, a STRING field only where its weight says so.
+        # TEXT fields are searched by default, STRING fields only if they have a weight.
         self._default = [
             field
             for field in self.fields.values()
@@ -58,18 +58,18 @@ class Translator:
         ]
 
     def translate(self, node: Node) -> tantivy.Query:
-        """Return the engine's query. Parts without a word in them, such as a lone `&`, ask for nothing; where there is
-        nothing else, everything matches.
+        """Return the engine's query. Parts without a word, such as a lone `&`, are ignored; if no part is left,
+        everything matches.
 
         Raises:
-            QueryError: a field cannot be searched so; it says where.
+            QueryError: a field does not support its part of the query; the error has the position.
         """
         query = self._translate(node)
         return tantivy.Query.all_query() if query is None else query
 
     def translate_part(self, parts: Sequence[Node], at: int) -> tantivy.Query:
-        """Return the engine's query for one of several parts as it is meant beside the others: `540` of `TK 540 M` is
-        also found in `TK540M`.
+        """Return the engine's query for one of several parts, in the context of the others: `540` of `TK 540 M` also
+        matches in `TK540M`.
 
         Raises:
             QueryError: as `translate`.
@@ -95,8 +95,9 @@ class Translator:
                 return self._over_fields(node, self._prefix)
 
     def postings(self, node: Node) -> int | None:
-        """Return how many documents the words of a query have, added up over words and fields; None where other parts
-        than words of texts decide what is read.
+        """Return the number of documents with the words of a query, summed over words and fields.
+
+        Returns None if the query has other parts than words of TEXT fields.
         """
         match node:
             case AllOf(parts) | AnyOf(parts):
@@ -115,7 +116,7 @@ class Translator:
         """Return the query for an exact value of a field.
 
         Raises:
-            WrongValue: the field cannot hold the value, or is a point.
+            WrongValue: the field cannot hold the value, or is a GEO_POINT.
         """
         if name in self.fields and self.fields[name].type == schema_pb2.FIELD_TYPE_GEO_POINT:
             raise WrongValue(f"{name} is a point, so it cannot be searched by values")
@@ -125,7 +126,7 @@ class Translator:
             raise WrongValue(f"{name} cannot hold the value {value!r}: {error}") from error
 
     def range(self, field: schema_pb2.FieldSchema, low: Any, high: Any) -> tantivy.Query:
-        """Return the query for values between two bounds, both included; None is no bound.
+        """Return the query for values between two inclusive bounds; None: no bound.
 
         Raises:
             WrongValue: the field has no order, or cannot hold a bound.
@@ -150,7 +151,7 @@ class Translator:
         if not clauses:
             return None
         if all(occur is tantivy.Occur.MustNot for occur, _ in clauses):
-            # Without anything that must match, the engine would find nothing at all.
+            # The engine finds nothing for a query without a part that must match.
             clauses.append((tantivy.Occur.Must, tantivy.Query.all_query()))
         return tantivy.Query.boolean_query(clauses)
 
@@ -202,7 +203,7 @@ class Translator:
         return self._texts.beginning(field, node.text)
 
     def _whole(self, field: schema_pb2.FieldSchema, node: Word | Phrase) -> tantivy.Query:
-        """Return the query for a whole value; names are found however their letters are written, as requested first."""
+        """Return the query for a whole value; spelling variants of a STRING value match, too, but rank lower."""
         try:
             exact = self.term(field.name, read_bound(field, node.text))
         except WrongValue as error:
@@ -218,7 +219,7 @@ class Translator:
 
 
 def _beside(parts: Sequence[Node], at: int) -> Beside:
-    """Return the words around a part that are looked for in the same field; lone signs between them do not count."""
+    """Return the neighbours of a part that are searched in the same field; lone signs between them are skipped."""
     here = parts[at]
     assert isinstance(here, Word)
 
@@ -234,5 +235,5 @@ def _beside(parts: Sequence[Node], at: int) -> Beside:
 
 
 def _any_spelling(text: str) -> str:
-    """Return the regular expression of a value in which neither case nor look-alike letters are minded."""
+    """Return the regular expression of a value that ignores case and look-alike letters."""
     return "".join(f"[{spellings(each)}]" if each.isalpha() else escape(each) for each in text)

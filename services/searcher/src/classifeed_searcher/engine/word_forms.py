@@ -1,7 +1,7 @@
-"""Nouns that the stemmer of Russian takes for verbs in some of their forms, and so cuts in two ways.
+"""Nouns that the Russian stemmer takes for verbs in some of their forms, so that they have two stems.
 
-`Диван` and `кровать` lose what would be a verb's ending and become `дива` and `крова`; `диванов` and `кровати` become
-`диван` and `кроват`. A query is for both stems.
+The stemmer removes a verb's ending from `диван` and `кровать` and returns `дива` and `крова`; `диванов` and `кровати`
+become `диван` and `кроват`. A query searches for both stems.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Final
 _NOUN: Final = re.compile(
     r"(?P<short>\w{2,}[ая])(?:(?P<hard>[нл])(?:а|у|ом|е|ы|ов|ам|ами|ах)?|(?P<soft>т)(?:ь|и|ей|ью|ям|ями|ях))"
 )
-# Each of them doubles the spellings of a query.
+# Each such noun doubles the spellings of a query.
 _MOST: Final = 3
 
 
 def other_stems(words: Sequence[str], stems: Sequence[str]) -> list[list[str]]:
-    """Return how else the same words may stand in an index: `кроват` where they have `крова`, and the other way round.
+    """Return other combinations of stems of the same words: `кроват` instead of `крова`, and the reverse.
 
     Args:
-        words: in lower case.
-        stems: of the words, in their order.
+        words: words in lower case.
+        stems: stems of the words, in their order.
     """
     choices = [[stem] for stem in stems]
     found = 0

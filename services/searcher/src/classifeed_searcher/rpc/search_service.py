@@ -1,4 +1,4 @@
-"""SearchService."""
+"""SearchService: searches, documents and state of this replica's index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class SearchService(SearchServiceServicer):
-    """Searches of this replica's own index."""
+    """Searches this replica's own index, and reports its state."""
 
     def __init__(self, search: SearchDocuments) -> None:
         self._search = search
@@ -29,13 +29,13 @@ class SearchService(SearchServiceServicer):
     async def Search(
         self, request: search_service_pb2.SearchRequest, context: Context
     ) -> search_service_pb2.SearchResponse:
-        """Run the use case; the response is on the wire already."""
+        """Search the index; the use case returns a serialized response."""
         return cast(search_service_pb2.SearchResponse, await self._search(request))
 
     async def GetDocument(
         self, request: search_service_pb2.GetDocumentRequest, context: Context
     ) -> search_service_pb2.Hit:
-        """Read the current index."""
+        """Return a document of the current index."""
         generation = self._search.index_of(request.client).require()
         hit = await asyncio.to_thread(generation.index.get, request.pk) if generation else None
         if generation is None or hit is None:
@@ -45,7 +45,7 @@ class SearchService(SearchServiceServicer):
     async def GetIndexStatus(
         self, request: search_service_pb2.GetIndexStatusRequest, context: Context
     ) -> search_service_pb2.IndexStatus:
-        """Read the watermarks, and what is known of a rebuild and of differences."""
+        """Return positions, rebuild and differences of the index."""
         live = self._search.index_of(request.client)
         positions = [
             receiver_service_pb2.ShardPosition(shard=shard, idx=idx)
@@ -64,7 +64,7 @@ class SearchService(SearchServiceServicer):
     async def GetDigest(
         self, request: search_service_pb2.GetDigestRequest, context: Context
     ) -> search_service_pb2.GetDigestResponse:
-        """Sum up the current index."""
+        """Return the digests of the current index."""
         generation = self._search.index_of(request.client).require()
         if generation is None:
             return search_service_pb2.GetDigestResponse()

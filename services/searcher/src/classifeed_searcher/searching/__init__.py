@@ -1,1 +1,1 @@
-"""Processes that search beside the service."""
+"""Search processes: child processes of the service that search its indexes."""

@@ -1,4 +1,4 @@
-"""Searches in processes beside the service's own, which keeps the calls, the states and the consumers (ADR 0080)."""
+"""Pool of search processes; the service process keeps calls, states and consumers (ADR 0080)."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ _REFRESH_TICKS: Final = 10
 _LIMIT_S: Final = 30.0
 _ATTEMPTS: Final = 2
 _ALONE: Final = 32
-# Seldom: a process that rests takes longer. A prime: it would look at the last one of each round of callers else.
+# Rarely, because an idle process responds more slowly. A prime, so that it is not always the same caller of a round.
 _LOOK_EVERY: Final = 127
 
 
 class SearchProcesses:
-    """A fixed number of processes, started by the first search; a search goes to the one that has the fewest.
+    """A fixed number of processes, started by the first search; a search goes to the least busy process.
 
-    Searches are made here until the first process is ready, and where none starts; short ones also while they come one
-    after the other, as the way to a process and back takes a sixth of their time. After a process was lost the others
-    wait for its successor: what ended a process must not end the service.
+    The service process searches until the first search process is ready, and if none starts. It also does short
+    searches that do not overlap, because the round trip to a process takes a sixth of their time. If all processes are
+    lost, searches wait for a new one: a search that ended a process must not end the service.
 
     Args:
-        indexes: by client; what is current of each.
-        count: how many; 0: searches are made in this process.
-        memory_mb: what each may take beside the files of the indexes, in MB.
-        children: watches the processes; None: nobody does.
-        limit_s: how long a search may take before its process is killed, in seconds.
+        indexes: indexes by client.
+        count: number of processes; 0: searches run in the service process.
+        memory_mb: memory limit of each process in addition to the index files, in MB.
+        children: watcher of the processes; None: they are not watched.
+        limit_s: seconds after which a process is killed if a search has not returned.
     """
 
     def __init__(
@@ -67,20 +67,20 @@ class SearchProcesses:
         self._faults: dict[int, str] = {}
         self._changed = asyncio.Condition()
         self._has_served = False
-        # How many searches came one after the other.
+        # Number of consecutive searches that did not overlap.
         self._alone = 0
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
     def pids(self) -> list[int]:
-        """Return the ids of the processes that can search."""
+        """The ids of the processes that can search."""
         return [process.pid for process in self._ready()]
 
     def start(self) -> None:
-        """Start the processes, and what watches them; the first search does it, too."""
+        """Start the processes and their watch; the first search does it, too."""
         if self._count and not self._tasks:
             keepers = [self._keep(number) for number in range(self._count)]
-            # In a context of their own: they outlive the search that starts them, with its request id and time limit.
+            # A new context: they outlive the search that starts them, and must not have its request id and deadline.
             self._tasks = [
                 asyncio.create_task(each, context=contextvars.Context()) for each in (*keepers, self._watch())
             ]
@@ -92,11 +92,12 @@ class SearchProcesses:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def __call__(self, generation: IndexGeneration, request: SearchRequest) -> bytes:
-        """Search one generation; return a SearchResponse on the wire.
+        """Search one generation; return a serialized SearchResponse.
 
         Raises:
-            InvalidArgument: the query, a filter, the sort or the page token cannot be read; it says which and where.
-            Unavailable: two processes could not finish this search, or one, where it may take long and no other starts.
+            InvalidArgument: the query, a filter, the sort or the page token is invalid; the message has the position.
+            Unavailable: two processes could not finish the search; or one could not, the search may take long, and no
+                other process is available.
         """
         if not self._count:
             return await search_here(generation, request)
@@ -126,11 +127,11 @@ class SearchProcesses:
         return await search_here(generation, request)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Do nothing until `stop` is set: they start with the first search, and end after the last one."""
+        """Wait until `stop` is set: processes start with the first search, and `close` ends them."""
         await stop.wait()
 
     def blocked(self) -> Mapping[str, str]:
-        """Return why processes do not start."""
+        """Return the reason why processes do not start."""
         if not self._faults:
             return {}
         why = next(iter(self._faults.values()))
@@ -142,15 +143,15 @@ class SearchProcesses:
         }
 
     def _is_alone(self) -> bool:
-        """Return whether a short search is best made here: of those before it, none came while another one was made.
+        """Return whether to do a short search in the service process, because recent searches did not overlap.
 
-        Searches that are made here cannot be seen to overlap, so one of some goes to a process nevertheless.
+        Searches in the service process block it, so an overlap is not visible. Therefore 1 in 127 goes to a process.
         """
         self._alone = 0 if any(process.load for process in self._processes) else self._alone + 1
         return self._alone > _ALONE and self._alone % _LOOK_EVERY != 0
 
     async def _least_busy(self) -> SearchProcess | None:
-        """Return the process with the fewest searches; None where there is none, and no lost one has a successor."""
+        """Return the process with the fewest searches; wait for a new one if all were lost; None: there is none."""
         if self._has_served and not self._ready():
             with suppress(TimeoutError):
                 async with asyncio.timeout(_SUCCESSOR_S), self._changed:
@@ -158,7 +159,7 @@ class SearchProcesses:
         return min(self._ready(), key=lambda process: process.load, default=None)
 
     def _ready(self) -> list[SearchProcess]:
-        """Return the processes that can search: one that has just ended is still among the others."""
+        """Return the processes that can search; the list may still contain one that has just ended."""
         return [process for process in self._processes if process.is_ready]
 
     async def _keep(self, number: int) -> None:
@@ -196,13 +197,13 @@ class SearchProcesses:
             self._processes.remove(process)
 
     async def _change(self, *, has_served: bool) -> None:
-        """Let those who wait for a process look again."""
+        """Wake all searches that wait for a process."""
         async with self._changed:
             self._has_served = has_served
             self._changed.notify_all()
 
     async def _watch(self) -> None:
-        """End processes that stand still; of indexes that nobody searches, have replaced files let go."""
+        """Kill processes that hang; let the others close replaced files of indexes that are not searched."""
         ticks = 0
         while True:
             await asyncio.sleep(_WATCH_S)

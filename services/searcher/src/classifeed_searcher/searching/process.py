@@ -1,4 +1,4 @@
-"""One process that searches, as the service sees it: started, given searches, ended when it takes too long."""
+"""The service's side of a search process: starts it, sends searches, kills it."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _START_S: Final = 30.0
 
 
 class SearchInterrupted(Exception):
-    """The search came to no end, or its process did not survive it: a long one must not be tried in the service."""
+    """The search did not finish, or its process ended; do not try a long search in the service process."""
 
 
 class SearchFailed(Exception):
-    """The process could not begin; the service may."""
+    """The process could not begin the search; the service process may try it."""
 
 
 class SearchProcess(asyncio.Protocol):
-    """One process: what it was given, and what comes back.
+    """A search process with its pending searches.
 
     Args:
-        memory_mb: what it may take beside the files of the indexes, in MB.
-        children: watches the process.
+        memory_mb: memory limit of the process in addition to the index files, in MB.
+        children: watcher of the process.
 
     Raises:
-        OSError: the system starts no process.
+        OSError: the system cannot start a process.
     """
 
     def __init__(self, memory_mb: int, children: ChildProcesses) -> None:
@@ -52,20 +52,20 @@ class SearchProcess(asyncio.Protocol):
 
     @property
     def pid(self) -> int:
-        """Return the id of the process."""
+        """The id of the process."""
         return self._process.pid
 
     @property
     def load(self) -> int:
-        """Return how many searches it has."""
+        """The number of pending searches."""
         return len(self._waiting)
 
     def waits_s(self) -> float:
-        """Return how long its oldest search has taken so far, in seconds; 0 where it has none."""
+        """Return the age of its oldest search, in seconds; 0: it has none."""
         return self._child.waits_s
 
     async def start(self) -> bool:
-        """Wait until it can search; return whether it can."""
+        """Wait until the process can search; return whether it can."""
         await asyncio.get_running_loop().create_connection(lambda: self, sock=self._socket)
         with suppress(TimeoutError):
             async with asyncio.timeout(_START_S):
@@ -73,11 +73,12 @@ class SearchProcess(asyncio.Protocol):
         return self.is_ready
 
     async def search(self, generation: IndexGeneration, request: SearchRequest) -> bytes:
-        """Search; return a SearchResponse on the wire.
+        """Search; return a serialized SearchResponse.
 
         Raises:
-            InvalidArgument: the request is refused.
-            SearchInterrupted, SearchFailed: see there.
+            InvalidArgument: the request is invalid.
+            SearchInterrupted: the search did not finish.
+            SearchFailed: the search could not begin.
         """
         self._number += 1
         folder, content = str(generation.folder), request.SerializeToString()
@@ -89,7 +90,7 @@ class SearchProcess(asyncio.Protocol):
         try:
             reply = await waiter
         except asyncio.CancelledError:
-            # What has begun goes on, so it is watched until it replies.
+            # A search that has begun continues, so it is watched until it replies.
             if sent.number in self._waiting:
                 self._send(sent._replace(content=None))
             raise
@@ -100,15 +101,15 @@ class SearchProcess(asyncio.Protocol):
         raise (SearchInterrupted if reply.has_begun else SearchFailed)(reply.failure)
 
     def refresh(self, client: str, generation: IndexGeneration) -> None:
-        """Have it look at what is current, so that it lets go what was replaced."""
+        """Let the process open the current generation, so that it closes replaced files."""
         self._send(Request(0, client, str(generation.folder), generation.commits, None))
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         self._process.kill()
 
     async def close(self) -> None:
-        """End it, and wait for its end."""
+        """End the process, and wait for its end."""
         (self._transport or self._socket).close()
         try:
             await asyncio.to_thread(await_end, self._process)
@@ -116,12 +117,12 @@ class SearchProcess(asyncio.Protocol):
             self._children.remove(self._child)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way to the process."""
+        """Keep the transport to the process."""
         assert isinstance(transport, asyncio.WriteTransport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Hand over whole replies to those who wait for them."""
+        """Pass complete replies to their waiting searches."""
         received = self._received
         received += data
         while len(received) >= LENGTH.size:
@@ -139,7 +140,7 @@ class SearchProcess(asyncio.Protocol):
                 waiter.set_result(reply)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - why does not matter
-        """End the waiting of all: nothing comes any more."""
+        """Fail all pending searches: there will be no reply."""
         self.is_ready = False
         self._ready.set()
         self.ended.set()

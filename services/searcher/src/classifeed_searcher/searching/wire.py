@@ -1,4 +1,4 @@
-"""What goes between the service and a process that searches: frames of a length and a tuple."""
+"""Messages between the service and a search process: frames of a length and a pickled tuple."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ LENGTH: Final = struct.Struct("<I")
 
 
 class Request(NamedTuple):
-    """What the process gets.
+    """Message to a search process.
 
     Attributes:
-        number: comes back with the response.
-        client: whose documents.
-        folder: of the generation that is current.
-        commits: how many commits of it there were: what they brought is found.
-        content: a SearchRequest on the wire; None: nothing is searched. With the number 0 former files are let go;
-            with another one, nobody waits for that search any more, and it is dropped unless it has begun.
+        number: number of the search; the reply has it, too.
+        client: client of the documents.
+        folder: folder of the current generation.
+        commits: number of commits of the generation, all of which the search must see.
+        content: serialized SearchRequest. None with number 0: close replaced files. None with another number: the
+            search was cancelled; drop it unless it has begun.
     """
 
     number: int
@@ -29,14 +29,14 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What it gives back.
+    """Message from a search process.
 
     Attributes:
-        number: of what it got; 0: it is ready.
-        response: a SearchResponse on the wire; None where there is none.
-        refused: how to make the InvalidArgument that refuses the request; None where it is another fault.
-        failure: what went wrong in the process itself.
-        has_begun: whether that came in the search itself: it may have taken all memory.
+        number: number of the request; 0: the process is ready.
+        response: serialized SearchResponse; None: the search failed.
+        refused: arguments of the InvalidArgument to raise; None: the request is valid.
+        failure: error of the process itself.
+        has_begun: whether the error came during the search, which may have used up the memory.
     """
 
     number: int
@@ -53,10 +53,10 @@ def pack(message: Request | Reply) -> bytes:
 
 
 def unpack_request(content: bytes) -> Request:
-    """Return what a frame holds."""
+    """Return the request in a frame."""
     return Request(*pickle.loads(content))  # noqa: S301 - from our own service
 
 
 def unpack_reply(content: bytes) -> Reply:
-    """Return what a frame holds."""
+    """Return the reply in a frame."""
     return Reply(*pickle.loads(content))  # noqa: S301 - from our own process

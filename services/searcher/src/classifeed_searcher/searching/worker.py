@@ -1,7 +1,7 @@
-"""A process that searches beside the service: `python -m classifeed_searcher.searching.worker MEMORY_MB DESCRIPTOR`.
+"""A search process: `python -m classifeed_searcher.searching.worker MEMORY_MB DESCRIPTOR`.
 
-It reads the indexes that the service's other process writes, and changes nothing. Frames of the length of their content
-come in and go out; it ends with the descriptor's other side.
+It only reads the indexes, which the writer processes write. It receives and sends the frames of `searching.wire`, and
+ends once the other side of the descriptor is closed.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class _Opened:
 
 def main() -> None:
     """Search until the other side is closed."""
-    ignore_stop_signals()  # the service's last searches come after them
+    ignore_stop_signals()  # the service still searches after a stop signal
     sys.setswitchinterval(SWITCH_S)
     memory_mb, descriptor = map(int, sys.argv[1:])
-    # Not the address space: in that the files of the indexes count.
+    # Not RLIMIT_AS: the address space includes the index files.
     resource.setrlimit(resource.RLIMIT_DATA, (memory_mb << 20, memory_mb << 20))
     connection = socket.socket(fileno=descriptor)
     lock = threading.Lock()
@@ -53,7 +53,7 @@ def main() -> None:
             try:
                 connection.sendall(frame)
             except OSError:
-                os._exit(0)  # nobody waits any more
+                os._exit(0)  # the service is gone
 
     opened: dict[str, _Opened] = {}
     pending: dict[int, Future[None]] = {}
@@ -61,7 +61,7 @@ def main() -> None:
         send(Reply(0))
         while (content := _read(source)) is not None:
             _handle(unpack_request(content), opened, send, threads, pending)
-        os._exit(0)  # nobody waits for the searches that are left
+        os._exit(0)  # no caller waits for the remaining searches
 
 
 def _handle(
@@ -80,17 +80,17 @@ def _handle(
         if request.content is None:
             return
         search = prepare_search(index, SearchRequest.FromString(request.content))
-    except Exception as error:  # noqa: BLE001 - the service has to know
+    except Exception as error:  # noqa: BLE001 - the service must get every error
         send(_fault(request.number, error, has_begun=False))
         return
 
     def run() -> None:
         try:
             send(Reply(request.number, search.run()))
-        except BaseException as error:  # noqa: BLE001 - the service has to know; a panic of the engine is no Exception
+        except BaseException as error:  # noqa: BLE001 - the service must get every error; a panic of the engine is no Exception
             send(_fault(request.number, error, has_begun=True))
             if isinstance(error, MemoryError):
-                os._exit(1)  # what is left of the memory may be in pieces, and the next search fails, too
+                os._exit(1)  # the memory may be fragmented, so that the next search would fail, too
 
     if search.is_short:
         run()

@@ -1,1 +1,1 @@
-"""What lies on disk beside the index."""
+"""The files of an index on disk: generations, positions and state."""

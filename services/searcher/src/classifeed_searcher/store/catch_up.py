@@ -1,4 +1,4 @@
-"""A stored index on its way to where its topic ended when the index was opened (ADR 0039)."""
+"""Catch-up of a stored index to the ends that its topic had when the index was opened (ADR 0039)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _POLL_S: Final = 0.05
 
 
 class CatchUp:
-    """How far a generation is from some ends of its topic.
+    """Progress of a generation towards some ends of its topic.
 
     Attributes:
-        generation: opened from disk, followed, not searched yet.
-        stands_still: nothing has been taken in for so long that the generation is searched as it is.
+        generation: generation that was opened from disk and follows the topic, but is not searched yet.
+        stands_still: whether there was no progress for so long that the generation is searched as it is.
     """
 
     def __init__(self, generation: IndexGeneration, ends: Mapping[tuple[str, int], Position]) -> None:
@@ -28,11 +28,11 @@ class CatchUp:
 
     @property
     def behind(self) -> int:
-        """How many records before the ends are not taken in yet."""
+        """The number of records before the ends that are not applied yet."""
         return self.generation.behind(self._ends)
 
     async def wait(self, standstill_s: float) -> None:
-        """Return once the ends are reached, or nothing was taken in for `standstill_s` seconds. May be cancelled."""
+        """Return once the ends are reached, or after `standstill_s` seconds without progress. May be cancelled."""
         left, since_s = self.behind, time.monotonic()
         while left:
             await asyncio.sleep(_POLL_S)

@@ -1,4 +1,4 @@
-"""A generation: one index of a client's active epoch with the state that belongs to it, in a folder of its own."""
+"""A generation: an index of a client's active epoch with its state, in one folder."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class IndexWrite:
-    """What one effect has put so far; nothing of it is seen before the commit.
+    """Writes of one effect so far; they are invisible before the commit.
 
-    `changed_s` has when the things changed whose documents these are, in seconds of the epoch, where that is known.
+    `changed_s` has the times of the documents' changes in Unix seconds, where they are known.
     """
 
     watermarks: Watermarks
@@ -51,15 +51,16 @@ class IndexWrite:
 
 @dataclass(frozen=True, slots=True)
 class IndexDigest:
-    """What the index holds, by shard, and how far it had come then."""
+    """Sums of the index by shard, with the state of the index at that time."""
 
     sums: Mapping[int, Sums]
     state: IndexState
 
 
 class IndexGeneration:
-    """An index with one writer: a process that this object starts. The schema that it was made with lies beside it, so
-    that it is searched without anybody.
+    """An index with one writer, a process that this object starts.
+
+    The folder also has the schema, so that the index can be searched while the receiver is unavailable.
     """
 
     def __init__(
@@ -68,26 +69,26 @@ class IndexGeneration:
         self.folder = folder
         self.schema = schema
         self.state = state
-        # How many commits there were: what was searched at an earlier one has to look again.
+        # Number of commits: a search process reloads the index if it has seen fewer.
         self.commits = 0
         self.writer = WriterProcess(index_of(folder), schema, children=children)
         self.index = TantivyIndex(index_of(folder), schema, self.writer)
-        # A commit and the state that says so change together for whoever digests.
+        # `digest` must see the index and the state of the same commit.
         self._commit_lock = threading.Lock()
 
     @classmethod
     def create(cls, folder: Path, schema: schema_pb2.Schema, children: ChildProcesses | None = None) -> IndexGeneration:
-        """Make an empty one; it cannot be opened again before its first commit. `children` watches its writer."""
+        """Create an empty generation, whose writer `children` watches; it can be reopened after its first commit."""
         folder.mkdir(parents=True)
         schema_of(folder).write_bytes(schema.SerializeToString(deterministic=True))
         return cls(folder, schema, IndexState(), children)
 
     @classmethod
     def open(cls, folder: Path, children: ChildProcesses | None = None) -> IndexGeneration:
-        """Open a stored one. `children` watches its writer.
+        """Open a stored generation. `children` watches its writer.
 
         Raises:
-            UnusableIndex: it is not whole.
+            UnusableIndex: the generation is incomplete.
         """
         state = read_state(state_of(folder))
         try:
@@ -105,20 +106,20 @@ class IndexGeneration:
 
     @property
     def state_path(self) -> Path:
-        """The file that says how far it has come."""
+        """The file with its state."""
         return state_of(self.folder)
 
     def searchable(self, shard: int) -> int:
-        """Return the greatest element of a shard's live queue that can be found."""
+        """Return the index of the last searchable element of a shard's queue `main`."""
         return self.state.watermarks.reached(shard, MAIN)
 
     def behind(self, ends: Mapping[tuple[str, int], Position]) -> int:
-        """Return how many records of the topic before some offsets were not taken in; there are positions for all."""
+        """Return the number of records before some ends that are not applied; every partition must have a position."""
         known = self.state.positions
         return sum(max(0, end.next - known[part].next) for part, end in ends.items())
 
     def has_reached(self, ends: Mapping[tuple[str, int], Position]) -> bool:
-        """Return whether everything of the topic before some offsets was taken in."""
+        """Return whether all records before some ends are applied."""
         known = self.state.positions
         return all(part in known and known[part].next >= end.next for part, end in ends.items())
 
@@ -127,11 +128,12 @@ class IndexGeneration:
         return IndexWrite(self.state.watermarks.copy(), dict(self.state.refused))
 
     def apply(self, write: IndexWrite, documents: Sequence[index_document_pb2.IndexDocument]) -> Refused:
-        """Put documents unless they are repetitions, their sender has lost the shard, or they are of another epoch.
+        """Apply documents, except repetitions, those of a sender that has lost the shard, and those of another epoch.
+
         Blocks.
 
         Returns:
-            Why documents do not fit the schema, by their place; where there are some, the effect must be rolled back.
+            Reasons of the documents that do not fit the schema, by their place. If there are any, roll back the effect.
         """
         admitted = []
         for at, document in enumerate(documents):
@@ -160,7 +162,7 @@ class IndexGeneration:
         return {admitted[place]: why for place, why in refused.items()}
 
     def fill(self, write: IndexWrite, documents: Sequence[RawDocument]) -> None:
-        """Put documents of the registry into a generation that has none of their keys. Blocks."""
+        """Add documents of the registry to a generation that has none of their keys. Blocks."""
         write.is_touched = True
         for at, why in self.index.add(documents).items():
             refused = documents[at]
@@ -168,13 +170,13 @@ class IndexGeneration:
             _log.warning("searcher.refused", client=self.schema.client, pk=refused.pk, version=refused.version, why=why)
 
     def refuse_element(self, write: IndexWrite, document: index_document_pb2.IndexDocument) -> None:
-        """Note an element that the index cannot take: a comparison with the registry must not find it missing."""
+        """Record an element that does not fit the index, so that comparisons with the registry do not report it."""
         admission = write.watermarks.admit(document.shard, document.queue, document.fence, document.idx)
         if admission is Admission.NEW and document.epoch == self.epoch:
             write.refused[document.pk] = document.version
 
     def commit(self, write: IndexWrite, positions: Mapping[tuple[str, int], Position]) -> None:
-        """Make an effect durable and seen: the index first, then the state that says so. Blocks."""
+        """Make an effect durable and visible: first the index, then its state. Blocks."""
         with self._commit_lock:
             if write.is_touched:
                 self.index.commit()
@@ -191,32 +193,33 @@ class IndexGeneration:
             DROPPED.labels(client, reason).inc(count)
 
     def roll_back(self, write: IndexWrite) -> None:
-        """Forget an effect. Blocks."""
+        """Discard an effect. Blocks."""
         if write.is_touched:
             self.index.rollback()
 
     def begin(self, positions: Mapping[tuple[str, int], Position]) -> None:
-        """Write first positions durably; those that are there stay. Blocks."""
+        """Store the first positions durably; existing positions are kept. Blocks."""
         with self._commit_lock:
             state = IndexState({**positions, **self.state.positions}, self.state.watermarks, self.state.refused)
             write_state(self.state_path, state)
             self.state = state
 
     def digest(self, first: int = 0, last: int = SHARDS - 1) -> IndexDigest:
-        """Return what the index holds of the shards from `first` to `last`, together with how far it has come. Blocks,
-        about 0.1 µs a document.
+        """Return the sums of the shards from `first` to `last`, with the state of the index at the same time.
+
+        Blocks, about 0.1 µs per document.
         """
         with self._commit_lock:
             snapshot, state = self.index.snapshot(), self.state
         return IndexDigest(snapshot.sums(first, last), state)
 
     def digest_as_if(self, digest: IndexDigest, shard: int, missing: Mapping[str, int]) -> Sums:
-        """Return the sums of a shard as they would be with some documents in it that it could not take.
+        """Return the sums of a shard as if the index had some documents that it could not apply.
 
         Args:
-            digest: taken before.
-            shard: which.
-            missing: version by key, of documents of this shard. Those that the index itself refused come on top.
+            digest: digest of the index.
+            shard: number of the shard.
+            missing: version by key of missing documents of this shard; documents that the index refused are added.
         """
         sums = digest.sums.get(shard, Sums())
         refused = {pk: version for pk, version in digest.state.refused.items() if shard_of(hash_of(pk)) == shard}
@@ -228,5 +231,5 @@ class IndexGeneration:
         return sums
 
     def close(self) -> None:
-        """Give the writer's lock back."""
+        """Release the writer's lock."""
         self.index.close()

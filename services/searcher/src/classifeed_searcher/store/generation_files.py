@@ -1,4 +1,4 @@
-"""What is in the folder of a generation; for processes that read it, and take in nothing else of this service."""
+"""Paths in the folder of a generation. Search processes import it, so it imports little."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from classifeed.documents.v1.schema_pb2 import Schema
 
 
 def schema_of(folder: Path) -> Path:
-    """Return the file of the schema that a generation was made with."""
+    """Return the file with the schema of a generation."""
     return folder / "schema.binpb"
 
 
 def state_of(folder: Path) -> Path:
-    """Return the file that says how far a generation has come."""
+    """Return the file with the state of a generation."""
     return folder / "state.json"
 
 
@@ -23,7 +23,7 @@ def index_of(folder: Path) -> Path:
 
 
 def read_schema(folder: Path) -> Schema:
-    """Return the schema that a generation was made with.
+    """Return the schema of a generation.
 
     Raises:
         OSError, ValueError: there is none.

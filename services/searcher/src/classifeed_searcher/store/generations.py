@@ -1,4 +1,4 @@
-"""The generations of a client's index: which one is current, and how the next one takes its place."""
+"""The generations of a client's index: the current one, and its replacement by the next one."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _LOCK: Final = "lock"
 
 
 class Generations:
-    """Folders under one of the client, and `current.json`, which names the one that counts.
+    """Folders of generations in the client's folder, and `current.json`, which has the name of the current one.
 
-    The file is replaced in one step, so after a crash one of the two generations counts, whole; what it does not name
-    is removed.
+    The file is replaced atomically, so after a crash one of the two generations is current and complete. The others
+    are removed.
 
     Args:
         data_dir: folder of all clients.
         client: name of the client.
-        children: watches the processes that write the generations; None: nobody does.
+        children: watcher of the processes that write the generations; None: they are not watched.
     """
 
     def __init__(self, data_dir: Path, client: str, children: ChildProcesses | None = None) -> None:
@@ -38,10 +38,10 @@ class Generations:
         self._lock: IO[bytes] | None = None
 
     def lock(self) -> None:
-        """Take the folder for this process, until `unlock` or its end. A second call changes nothing.
+        """Lock the folder until `unlock` or the end of this process. A second call changes nothing.
 
         Raises:
-            LockedIndex: another process has it.
+            LockedIndex: another process has the lock.
         """
         if self._lock is not None:
             return
@@ -54,16 +54,16 @@ class Generations:
         self._lock = file
 
     def unlock(self) -> None:
-        """Give the folder back."""
+        """Release the lock on the folder."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
     def open_current(self) -> IndexGeneration:
-        """Open the current generation and remove what is left of others.
+        """Open the current generation and remove the others.
 
         Raises:
-            UnusableIndex: there is none that can be gone on with.
+            UnusableIndex: there is no usable generation.
         """
         if all(entry.name == _LOCK for entry in self.folder.iterdir()):
             raise UnusableIndex(f"{self.folder} is empty")
@@ -73,11 +73,11 @@ class Generations:
         return generation
 
     def create(self, schema: Schema) -> IndexGeneration:
-        """Return a new, empty generation, which is not the current one. Blocks."""
+        """Create an empty generation, which is not the current one. Blocks."""
         return IndexGeneration.create(self.folder / f"generation-{time.time_ns()}", schema, self._children)
 
     def switch_to(self, generation: IndexGeneration) -> None:
-        """Make a generation the current one, durably and in one step. Blocks."""
+        """Make a generation the current one, durably and atomically. Blocks."""
         write_json(self.folder / _CURRENT, {"generation": generation.folder.name})
 
     def remove_all_but(self, generation: IndexGeneration) -> None:
@@ -85,7 +85,7 @@ class Generations:
         self._remove_all_but(generation.folder.name)
 
     def remove_abandoned(self) -> None:
-        """Remove what builds that came to no end have left: all but the current generation. Blocks."""
+        """Remove the generations of unfinished builds: all but the current one. Blocks."""
         try:
             name = self._read_current()
         except UnusableIndex:

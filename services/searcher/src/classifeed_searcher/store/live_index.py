@@ -1,4 +1,4 @@
-"""What searches of a client see: its current generation, or why there is none."""
+"""State of a client's index for searches: the current generation, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _OPENING: Final = "it is being opened"
 
 
 class LiveIndex:
-    """The index of a client as others see it; the role that keeps it sets the fields.
+    """The index of a client as searches see it; the client's IndexKeeper and IndexVerifier set the fields.
 
     Attributes:
-        client: whose documents.
-        generation: what is searched; None while there is nothing that may be shown.
-        rebuild: the generation on its way from the registry.
-        catch_up: the stored generation on its way along the topic, or searched although that does not advance.
-        has_schema: False while the client has no schema, so that there is nothing to search.
-        is_new: the client got its first schema under this searcher: nothing could be found before, and nothing is
-            missing until its first index is made.
-        equal: how many shards were found equal to the registry and have not changed since.
+        client: client of the documents.
+        generation: generation that is searched; None: none may be searched now.
+        rebuild: progress of a rebuild; None: there is none.
+        catch_up: progress of a stored generation's catch-up; it stays set if the generation is searched behind.
+        has_schema: whether the client has a schema; without one there are no documents.
+        is_new: whether the client's first schema came while this searcher was running. Until the first index is built,
+            searches then return no hits instead of an error.
+        equal: number of shards that were found equal to the registry.
         differing: shards that differ from the registry.
     """
 
@@ -39,10 +39,10 @@ class LiveIndex:
         self.differing: Collection[int] = ()
 
     def require(self) -> IndexGeneration | None:
-        """Return what is searched; None while the client has no schema, or no index for its first one.
+        """Return the generation to search; None: the client has no schema, or no index for its first schema yet.
 
         Raises:
-            Unavailable: the index is not whole, or not up to date after a start.
+            Unavailable: the index is being rebuilt, or catches up after a start.
         """
         if self.generation is None and self.has_schema and not self.is_new:
             if self.catch_up is not None:
@@ -63,7 +63,7 @@ class LiveIndex:
         return self.generation
 
     async def check(self) -> None:
-        """Pass when the index can be searched; for readiness.
+        """Check that the index can be searched; for readiness.
 
         Raises:
             Unavailable: as `require`.
@@ -71,5 +71,5 @@ class LiveIndex:
         self.require()
 
     def searchable(self, shard: int) -> int:
-        """Return the greatest element of a shard's live queue that can be found."""
+        """Return the index of the last searchable element of a shard's queue `main`."""
         return self.generation.searchable(shard) if self.generation else 0

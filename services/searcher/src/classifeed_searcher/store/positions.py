@@ -1,7 +1,7 @@
-"""Positions beside the index: an effect is a commit of the index and then of the state file.
+"""Positions of an index in its topic: an effect commits the index, then writes the positions to the state file.
 
-A crash between the two replays the last records onto the index. That changes nothing at rest: each is put by key, in
-the same order, and ends in the same newest version.
+After a crash between the two, the last records are applied again. The result is the same, because each record is
+applied by key and in the same order.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ class IndexPositions:
 
     @property
     def place(self) -> str:
-        """Where an operator finds the positions."""
+        """The place of the positions, for operators."""
         return f"file {self._generation.state_path}"
 
     async def load(self, parts: Collection[GroupPartition]) -> dict[GroupPartition, Position]:
-        """Return the positions known for `parts`."""
+        """Return the known positions of `parts`."""
         known = self._generation.state.positions
         return {part: known[part.topic, part.partition] for part in parts if (part.topic, part.partition) in known}
 
     async def begin(self, starts: Mapping[GroupPartition, Position]) -> None:
-        """Write first positions; one that is there stays."""
+        """Store first positions; existing positions are kept."""
         fresh = {(part.topic, part.partition): position for part, position in starts.items()}
         await asyncio.to_thread(self._generation.begin, fresh)
 
@@ -62,7 +62,7 @@ class IndexPositions:
 
 
 async def reach(generation: IndexGeneration, ends: Mapping[tuple[str, int], Position]) -> None:
-    """Return when a generation has taken in what lies before some offsets. May be cancelled."""
+    """Return once a generation has applied all records before some ends. May be cancelled."""
     while True:
         if generation.has_reached(ends):
             return

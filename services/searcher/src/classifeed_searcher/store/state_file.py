@@ -1,4 +1,4 @@
-"""How far an index has come, in a file beside it, written after each commit; and which index is the current one."""
+"""State file of an index, written after each commit, and durable JSON files."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from classifeed_common.kafka import Position
 from classifeed_searcher.domain.watermarks import Watermarks
 from classifeed_searcher.engine.analysis import ANALYSIS
 
-# 2: indexes have digests, and lie in folders of their own. An index of another format is made again from the registry.
+# An index of another format is rebuilt from the registry. 2: indexes have digests and separate folders.
 FORMAT: Final = 2
 
 
 class UnusableIndex(Exception):
-    """There is no index that is usable; the text says why. It is made again from the registry."""
+    """There is no usable index, so it is rebuilt from the registry; the text is the reason."""
 
 
 @dataclass(slots=True)
 class IndexState:
-    """How far an index has come.
+    """State of an index.
 
     Attributes:
         positions: next Kafka offset by (topic, partition).
-        watermarks: of the shards.
-        refused: version by key of documents that the index could not take; of these it has an older version or none.
+        watermarks: watermarks of the shards.
+        refused: version by key of refused documents; the index has an older version of them, or none.
     """
 
     positions: dict[tuple[str, int], Position] = field(default_factory=dict)
@@ -39,7 +39,7 @@ def read_state(path: Path) -> IndexState:
     """Return the stored state.
 
     Raises:
-        UnusableIndex: there is none, it cannot be read, or the index has other words than this release searches for.
+        UnusableIndex: it is missing or unreadable, or the index has another version of the text analysis.
     """
     stored = read_json(path)
     if stored.get("analysis", 1) != ANALYSIS:
@@ -59,7 +59,7 @@ def read_state(path: Path) -> IndexState:
 
 
 def write_state(path: Path, state: IndexState) -> None:
-    """Replace the file in one step; after a crash it holds the old state or the new one."""
+    """Replace the file atomically; after a crash it has the old state or the new one."""
     write_json(
         path,
         {
@@ -72,10 +72,10 @@ def write_state(path: Path, state: IndexState) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return what `write_json` wrote.
+    """Return the content of a file that `write_json` wrote.
 
     Raises:
-        UnusableIndex: there is no such file, it cannot be read, or it is of another format.
+        UnusableIndex: the file is missing or unreadable, or has another format.
     """
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
@@ -90,7 +90,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Replace a file in one step, durably."""
+    """Replace a file atomically and durably."""
     fresh = path.with_suffix(".new")
     with fresh.open("w", encoding="utf-8") as file:
         json.dump({"format": FORMAT, **content}, file)

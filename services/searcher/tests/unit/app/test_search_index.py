@@ -1,4 +1,4 @@
-"""Every operator on every kind of field gives hits or INVALID_ARGUMENT with the place, never an internal fault."""
+"""Every operator on every kind of field returns hits or INVALID_ARGUMENT with the position, never an internal fault."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VALUES: Final = {
     "geo_point": Value(geo_value={"latitude": 55.75, "longitude": 37.6}),
 }
 KINDS: Final = [FieldType.Name(kind).removeprefix("FIELD_TYPE_").lower() for kind in FieldType.values() if kind]
-# One value of each kind, and those at which a kind ends.
+# A value of each kind, and the limits of each kind.
 TEXTS: Final = (
     "диван", "north", "3", "-3", "3.5", "55.7", "55.7,37.6", "true", "2026-01-02", "2026-01-02T03:04:05Z",
     "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1" * 400, "1e308", "1e309", "nan", "inf",

@@ -1,4 +1,4 @@
-"""How long changes take to be found: which documents show it, and when it is counted."""
+"""Time until changes are searchable: the documents that are measured, and when they are counted."""
 
 from __future__ import annotations
 

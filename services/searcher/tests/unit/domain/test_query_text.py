@@ -1,4 +1,4 @@
-"""The short text form: what it means, and where it says a fault lies."""
+"""The text form of queries: its meaning, and the positions of faults."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_query_finds(index: TantivyIndex, text: str, pks: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def codes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TantivyIndex]:
-    """Open an index of goods whose names people write in many ways."""
+    """Open an index of goods whose names have many spellings."""
     made = TantivyIndex(tmp_path_factory.mktemp("codes") / "1", schema())
     goods = {
         "tyre": ("Шины Зима 195/65 R15 91Q", "Nord"),
@@ -304,7 +304,7 @@ def test_a_field_that_came_later_stays_in_the_body(index: TantivyIndex) -> None:
 
 
 def test_a_beginning_finds_all_words_that_begin_so_however_many_there_are(tmp_path: Path) -> None:
-    """The engine's own query for a phrase with a beginning looks at 50 of them."""
+    """The engine's phrase prefix query expands only 50 words."""
     index = TantivyIndex(tmp_path / "1", schema())
     words = ["".join(letters) for letters in itertools.product("бвк", repeat=5)]
     for number, word in enumerate(words):
@@ -371,7 +371,7 @@ def test_index_outlives_its_process(tmp_path: Path) -> None:
 
 
 def test_sums_are_exact_beyond_what_a_double_holds(tmp_path: Path) -> None:
-    """Numbers of 52 bits stand for millions of documents with numbers of 32."""
+    """Numbers of 52 bits simulate millions of documents with numbers of 32 bits."""
     builder = tantivy.SchemaBuilder()
     for name in (SHARD, DIGEST_A, DIGEST_B):
         builder.add_unsigned_field(name, fast=True)

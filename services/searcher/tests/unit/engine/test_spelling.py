@@ -1,4 +1,4 @@
-"""Codes of texts, against the same by a look around each number."""
+"""Codes of texts, compared with a simple search around each number."""
 
 from __future__ import annotations
 

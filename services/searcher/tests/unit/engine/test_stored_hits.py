@@ -1,4 +1,4 @@
-"""What is kept goes to the caller as it is, and is the same as when it is read and written anew."""
+"""A stored hit is sent to the caller unchanged, and equals a hit that is decoded and encoded again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process that writes an index: what is lost with it, and what never is."""
+"""The process that writes an index: what its failure loses, and what it never loses."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def document(pk: str, *, price: float | str = 1.0) -> IndexDocument:
 
 
 class Written:
-    """An index that is written by a process of its own."""
+    """An index that is written by a separate process."""
 
     def __init__(self, folder: Path, limit_s: float) -> None:
         self.writer = WriterProcess(folder, schema(), limit_s=limit_s)
@@ -103,7 +103,7 @@ def test_documents_that_do_not_fit_are_named_by_their_place(written: Written) ->
 
 @pytest.mark.parametrize("when", ["before more is applied", "before the commit"])
 def test_half_of_an_effect_is_never_committed(written: Written, when: str) -> None:
-    """The naive way starts another process silently, and commits what came after."""
+    """The naive way silently starts another process, and commits only the later documents."""
     written.index.apply([document("a")])
     written.index.commit()
     written.index.apply([document("b")])
@@ -133,7 +133,7 @@ def test_process_that_stands_still_is_replaced(open_written: Callable[[float], W
     written.index.apply([document("a")])
     stopped = written.pid()
     os.kill(stopped, signal.SIGSTOP)
-    # More than the socket holds: not even what is sent gets through.
+    # More than the socket's buffer, so that even the send blocks.
     large = document("b")
     large.fields.add(name="title").values.add(string_value="диван " * 100_000)
     with pytest.raises(WriterLost, match="ended"):
@@ -214,7 +214,7 @@ async def test_process_that_does_not_respond_is_named_until_it_does(tmp_path: Pa
 
 
 def test_processes_that_have_ended_are_not_watched(tmp_path: Path) -> None:
-    """The kernel gives their pids to others."""
+    """The kernel reuses their pids."""
     children = ChildProcesses()
     writer = WriterProcess(tmp_path / "index", schema(), children=children)
     for end in ("kill", "close"):
@@ -275,7 +275,7 @@ def test_closed_writer_starts_no_process(written: Written) -> None:
 
 
 def test_closing_waits_for_no_process_that_stands_still(open_written: Callable[[float], Written]) -> None:
-    """It is called in the event loop, while a thread may be in the middle of a call."""
+    """It is called in the event loop, while a thread may be in a call."""
     written = open_written(3600.0)
     written.index.apply([document("a")])
     os.kill(written.pid(), signal.SIGSTOP)

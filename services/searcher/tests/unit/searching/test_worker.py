@@ -1,4 +1,4 @@
-"""A process that searches: what it does with a search that nobody waits for, or that the engine does not survive."""
+"""A search process: searches that were cancelled, and searches that end in a panic of the engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from classifeed_searcher.store.generation import IndexGeneration
 
 @pytest.fixture
 def long_search(tmp_path: Path) -> Iterator[Request]:
-    """Yield the request for a search of an empty index, for which a thread is taken."""
+    """Yield the request for a search of an empty index that runs in a thread."""
     generation = IndexGeneration.create(tmp_path / "generation", Schema(client="offers", epoch=1))
     content = SearchRequest(client="offers", page_size=51).SerializeToString()
     yield Request(1, "offers", str(generation.folder), 0, content)
@@ -44,7 +44,7 @@ def test_search_that_nobody_waits_for_any_more_is_never_made(long_search: Reques
 
 
 class Panic(BaseException):
-    """As the engine's: no Exception."""
+    """Like a panic of the engine, it is not an Exception."""
 
 
 @pytest.mark.parametrize(("fault", "exits"), [(Panic("no memory"), []), (MemoryError("no memory"), [1])])

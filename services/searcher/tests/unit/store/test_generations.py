@@ -1,4 +1,4 @@
-"""Which generation counts after a crash, and what cannot be gone on with."""
+"""The current generation after a crash, and unusable generations."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_repeated_element_is_one_debug_line_with_its_key(generations: Generati
 
 
 def test_closed_index_lets_its_files_go_without_the_collector(generations: Generations) -> None:
-    """It never sees an index that a service opened at its start: everything of that time is frozen."""
+    """The garbage collector never sees an index that a service opened at its start, because it is frozen."""
     schema = schema_pb2.Schema(client="offers", epoch=1)
     schema.fields.add(name="title", type="FIELD_TYPE_TEXT", indexed=True, stored=True)
     document = document_pb2.RawDocument(pk="a", version=1)

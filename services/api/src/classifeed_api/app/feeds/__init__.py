@@ -1,1 +1,1 @@
-"""Feeds: created, changed, switched, run, removed, and read with how their loads stand."""
+"""Feeds: created, changed, paused, run, deleted, and read with the state of their loads."""

@@ -1,4 +1,4 @@
-"""Names the feeds whose credentials no key of this installation decrypts."""
+"""Finds feeds whose credentials cannot be decrypted with the keys of this installation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMED: Final = 5
 
 
 async def check_credentials(database: Database, cipher: CredentialCipher | None) -> Mapping[str, str]:
-    """Return what is wrong and what to do; empty: the keys decrypt the credentials of all feeds."""
+    """Return the problem and its fix; empty if the keys decrypt the credentials of all feeds."""
     if cipher is None:
         return {}
     async with database.transaction() as tx:

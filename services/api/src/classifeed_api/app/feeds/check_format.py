@@ -1,4 +1,4 @@
-"""Checks that the format that a feed requests is one that can be loaded."""
+"""Checks that the format in a feed's settings can be loaded."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ class Formats(Protocol):
     """The processor, as this check needs it."""
 
     async def list_formats(self) -> Sequence[str] | Unknown:
-        """Return the names of all formats; UNKNOWN when it does not respond."""
+        """Return the names of all formats; UNKNOWN if the processor does not respond."""
 
 
 class CheckFormat:
-    """Checks with the processor, and takes any format while it is away: the load reports what is wrong then."""
+    """Checks a format with the processor. If the processor is unavailable, any format passes; the load reports a wrong
+    one.
+    """
 
     def __init__(self, formats: Formats) -> None:
         self._formats = formats
 
     async def __call__(self, given: str, *, field: str) -> None:
-        """Return if the format can be loaded, or is none in particular.
+        """Return if the format can be loaded, or if no format is given.
 
         Raises:
-            InvalidArgument: it cannot; the error names `field` and the formats that can.
+            InvalidArgument: the format is unknown; the error names `field` and the known formats.
         """
         if not given:
             return

@@ -1,4 +1,4 @@
-"""Makes the feed of a namespace."""
+"""Creates the feed of a namespace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from classifeed_common.errors import AlreadyExists
 
 
 class CreateFeed:
-    """Makes a feed, or a removed one anew, whose version goes on growing."""
+    """Creates a feed. A removed feed is created again and its version keeps growing."""
 
     def __init__(
         self,
@@ -38,12 +38,12 @@ class CreateFeed:
     async def __call__(
         self, key: NamespaceKey, given: FeedSettings, *, request_id: str | None, timeout_s: float | None
     ) -> Feed:
-        """Return the feed; the same request_id again returns the feed as it is now.
+        """Return the feed. The same request_id returns the feed in its present state.
 
         Raises:
-            InvalidArgument: the settings cannot be worked with.
+            InvalidArgument: the settings cannot be used.
             AlreadyExists: the namespace has a feed.
-            FailedPrecondition: there are credentials, and no key to keep them with.
+            FailedPrecondition: there are credentials but no key to encrypt them with.
         """
         settings = complete(given)
         check_settings(settings, ALL, self._limits, field="settings")

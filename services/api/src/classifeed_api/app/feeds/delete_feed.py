@@ -1,4 +1,4 @@
-"""Ends a feed, or empties a namespace that is filled by uploads alone."""
+"""Deletes a feed, or empties a namespace that is filled by uploads only."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class NewestTasks(Protocol):
     """The processor, as this use case needs it."""
 
     async def list_newest(self, key: NamespaceKey) -> Sequence[Task] | Unknown:
-        """Return the newest tasks of a namespace, the newest first; UNKNOWN when it does not respond."""
+        """Return the newest tasks of a namespace, newest first; UNKNOWN if the processor does not respond."""
 
 
 class DeleteFeed:
-    """Removes what fills a namespace, and puts the task that takes its offers away into the line of the namespace.
+    """Removes a feed and queues the task that removes its offers.
 
-    That task stands behind the uploads that were acknowledged before, and before those after. It is made even if the
-    feed is made anew meanwhile.
+    In the queue of the namespace, that task comes after the uploads acknowledged before the call and before those
+    acknowledged after it. It runs even if the feed is created again meanwhile.
     """
 
     def __init__(
@@ -46,15 +46,15 @@ class DeleteFeed:
         self._on_deleted = on_deleted
 
     async def __call__(self, key: NamespaceKey, disposition: int, *, timeout_s: float | None) -> Feed:
-        """Return the removed feed; one that is removed already as it is, with no further task.
+        """Return the removed feed. A feed that is removed already is returned as it is, without another task.
 
-        A further task is made if the processor says that there are offers all the same: the removal failed or was
-        canceled, it left the offers that are kept by hand and this one does not, or a load came that this database
-        knows nothing of.
+        Another task is queued if the processor reports that the namespace still has offers: the removal failed or was
+        canceled, it kept the offers that are kept by hand and this one does not, or this database does not know the
+        load that added the offers.
 
         Raises:
-            NotFound: nothing ever filled the namespace.
-            Unavailable: that is not known while the processor does not respond.
+            NotFound: the namespace never had a feed or an upload.
+            Unavailable: the processor does not respond, so it is unknown whether the namespace has offers.
         """
         async with self._database.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
@@ -71,7 +71,7 @@ class DeleteFeed:
                 current = await feeds.get(tx, key)
                 if current == feed:
                     removed = await _remove(tx, key, feed, disposition)
-                feed = current  # somebody may have been quicker
+                feed = current  # another request may have changed it meanwhile
         if removed is not None:
             self._on_changed()
             self._on_deleted()

@@ -1,4 +1,4 @@
-"""Says with fetches how the loads of their files stand: a file that was fetched well may hold no feed at all."""
+"""Adds to each fetch the state of the load of its file: a file that was fetched may turn out to be no feed."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ class Standings(Protocol):
     """The processor, as this use case needs it."""
 
     async def find_standings(self, names: Collection[str]) -> Mapping[str, Task]:
-        """Return how tasks stand, by resource name; what is not known, or does not come soon, is left out."""
+        """Return tasks by resource name, without those that are unknown or do not come in time."""
 
 
 class JoinLoads:
-    """Calls the processor once, however many fetches there are.
+    """Joins fetches with their loads in one call to the processor, for any number of fetches.
 
     Args:
-        processor: has the tasks.
+        processor: client for tasks.
     """
 
     def __init__(self, processor: Standings) -> None:
         self._processor = processor
 
     async def __call__(self, fetches: Iterable[Fetch]) -> None:
-        """Set `load` of each fetch that names a task, where that is known; never raises for the processor's sake."""
+        """Set `load` of each fetch that names a known task; never raises if the processor fails."""
         named = [fetch for fetch in fetches if fetch.task]
         if not named:
             return

@@ -1,4 +1,4 @@
-"""Keeps credentials of feeds: encrypted for the loader, and compared, and never sent back."""
+"""Encrypts credentials of feeds for the loader. They are compared, and never returned."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from classifeed_common.errors import FailedPrecondition
 
 
 class KeepCredentials:
-    """Encrypt credentials for their namespace.
+    """Encrypts credentials for their namespace.
 
     Args:
-        cipher: has the keys that the loader has, too; None: no credentials are taken.
+        cipher: cipher with the keys that the loader has, too; None: credentials are refused.
     """
 
     def __init__(self, cipher: CredentialCipher | None) -> None:
         self._cipher = cipher
 
     def encrypt(self, key: NamespaceKey, wanted: FeedCredentials, *, kept: bytes = NO_CREDENTIALS) -> bytes:
-        """Return the wanted credentials encrypted; `kept` itself where those are the same, so that nothing changes.
+        """Return the encrypted credentials; `kept` if they are the same, so that nothing changes.
 
         Raises:
             FailedPrecondition: there is no key to encrypt them with.

@@ -1,4 +1,4 @@
-"""Reads feeds, with how fetching goes as the loader has it."""
+"""Reads feeds with their fetch state from the loader."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 class FeedWithState(NamedTuple):
-    """A feed, and its state at the loader: None while the loader does not know it or does not respond."""
+    """A feed and its state at the loader; None if the loader does not know it or does not respond."""
 
     feed: Feed
     state: FeedSourceState | None
@@ -29,11 +29,11 @@ class States(Protocol):
     """The loader, as this use case needs it."""
 
     async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
-        """Return a state for each name, in order; raises soon when the loader does not respond."""
+        """Return a state for each name, in order; raises soon if the loader does not respond."""
 
 
 class ReadFeeds:
-    """Reads never fail for the sake of the loader or of the processor."""
+    """Reads feeds. Reads never fail because the loader or the processor does."""
 
     def __init__(self, database: Database, states: States, join_loads: JoinLoads) -> None:
         self._database = database
@@ -41,10 +41,10 @@ class ReadFeeds:
         self._join_loads = join_loads
 
     async def get(self, key: NamespaceKey, *, timeout_s: float | None) -> FeedWithState:
-        """Return what fills a namespace, by link or by uploads alone; or its removed feed.
+        """Return the source of a namespace: its feed by link, its uploads, or its removed feed.
 
         Raises:
-            NotFound: nothing ever filled the namespace.
+            NotFound: the namespace never had a feed or an upload.
         """
         async with self._database.transaction(timeout_s=timeout_s) as tx:
             feed = await feeds.require(tx, key)
@@ -54,7 +54,7 @@ class ReadFeeds:
     async def list(
         self, seller_id: str, *, after: str, limit: int, timeout_s: float | None
     ) -> tuple[Sequence[FeedWithState], bool]:
-        """Return what fills at most `limit` namespaces of a seller behind `after`, and whether there are more."""
+        """Return the sources of at most `limit` namespaces of a seller after `after`, and whether there are more."""
         async with self._database.transaction(timeout_s=timeout_s) as tx:
             found = await feeds.list_by_seller(tx, seller_id, after=after, limit=limit + 1)
         return await self._with_states(found[:limit]), len(found) > limit
@@ -63,7 +63,7 @@ class ReadFeeds:
         names = [feed.key.name for feed in found if feed.has_link]
         try:
             states = dict(zip(names, await self._states.get_states(names), strict=True)) if names else {}
-        except Exception as error:  # noqa: BLE001 - the state is an extra, whatever keeps the loader from telling it
+        except Exception as error:  # noqa: BLE001 - the state is optional, so any fault of the loader is tolerated
             log_fault(log, "api.source_states.failed", error)
             return [FeedWithState(feed, None) for feed in found]
         await self._join_loads(state.last_fetch for state in states.values() if state.HasField("last_fetch"))

@@ -1,4 +1,4 @@
-"""Has a feed fetched now."""
+"""Starts a fetch of a feed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Runner(Protocol):
     """The loader, as this use case needs it."""
 
     async def run_source(self, source: SourceRecord, *, force: bool, request_id: str) -> Fetch:
-        """Take the source and return the fetch that it queued; idempotent by request_id."""
+        """Store the source and return the fetch that it queued; idempotent by request_id."""
 
 
 class RunFeed:
-    """Sends the loader the whole feed, so that one which was not pushed yet runs as well."""
+    """Sends the whole feed to the loader, so that a feed that was not pushed yet runs, too."""
 
     def __init__(self, database: Database, loader: Runner) -> None:
         self._database = database
@@ -30,10 +30,10 @@ class RunFeed:
     async def __call__(
         self, key: NamespaceKey, *, force: bool, request_id: str | None, timeout_s: float | None
     ) -> Fetch:
-        """Return the fetch; the same request_id again returns the same one.
+        """Return the fetch. The same request_id returns the same fetch.
 
         Raises:
-            NotFound: nothing ever filled the namespace.
+            NotFound: the namespace never had a feed or an upload.
             FailedPrecondition: the feed was deleted, or has no link.
             Unavailable: the loader does not respond.
         """

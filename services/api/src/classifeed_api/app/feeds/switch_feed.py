@@ -12,17 +12,17 @@ from classifeed_common.db import Database
 
 
 class SwitchFeed:
-    """Sets whether a feed is fetched by its schedule."""
+    """Sets whether a feed is fetched on its schedule."""
 
     def __init__(self, database: Database, *, on_changed: Callable[[], None]) -> None:
         self._database = database
         self._on_changed = on_changed
 
     async def __call__(self, key: NamespaceKey, status: int, *, timeout_s: float | None) -> Feed:
-        """Return the feed with the status, ACTIVE or PAUSED; as it is where it had it.
+        """Return the feed with the given status, ACTIVE or PAUSED; unchanged if it has that status already.
 
         Raises:
-            NotFound: nothing ever filled the namespace.
+            NotFound: the namespace never had a feed or an upload.
             FailedPrecondition: the feed was deleted, or has no link.
         """
         async with self._database.transaction(timeout_s=timeout_s) as tx:

@@ -1,4 +1,4 @@
-"""Changes settings of a feed."""
+"""Changes the settings of a feed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CREDENTIALS: Final = "feed.settings.source.credentials"
 
 
 class UpdateFeed:
-    """Changes what a mask names, from the version that the caller knows."""
+    """Changes the settings that a mask names, if the feed still has the version that the caller read."""
 
     def __init__(
         self,
@@ -41,20 +41,21 @@ class UpdateFeed:
     async def __call__(
         self, key: NamespaceKey, given: FeedSettings, paths: Sequence[str], *, version: int, timeout_s: float | None
     ) -> Feed:
-        """Return the feed with a new version, or as it is where nothing changes.
+        """Return the feed with a new version; unchanged if the settings are the same.
 
         Args:
-            key: whose feed.
-            given: settings, of which those count that the mask names; what it names and they lack gets its default.
-            paths: the mask.
-            version: the one that the change was made from; 0: whatever there is.
-            timeout_s: of each statement, in seconds.
+            key: namespace of the feed.
+            given: new settings. Only those that the mask names are used; a named setting without a value gets its
+                default.
+            paths: paths of the mask.
+            version: version that the change was made from; 0: any.
+            timeout_s: timeout of each statement, in seconds.
 
         Raises:
-            InvalidArgument: the mask, or a setting that it names, cannot be worked with; or the link leads to another
-                site, and the mask leaves the credentials that are kept as they are.
-            NotFound: nothing ever filled the namespace.
-            FailedPrecondition: the feed was deleted or has no link, or there is no key to keep credentials with.
+            InvalidArgument: the mask or a setting that it names cannot be used; or the link leads to another site, and
+                the mask does not name the stored credentials.
+            NotFound: the namespace never had a feed or an upload.
+            FailedPrecondition: the feed was deleted, has no link, or there is no key to encrypt credentials with.
             Aborted: the feed has changed since that version.
         """
         check_mask(paths)

@@ -1,1 +1,1 @@
-"""What the loader and the processor are sent of feeds and uploads, and the checks that they still have it."""
+"""Sends feeds to the loader and tasks to the processor, and checks that they still have them."""

@@ -1,4 +1,4 @@
-"""Has the processor make a task for each stored upload and each removed feed."""
+"""Creates a task at the processor for each stored upload and each removed feed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.tracing import entered
 
-# A row that failed is tried again within half a minute, unless it was deleted with its feed.
+# A failed row is retried within half a minute, unless it was deleted with its feed.
 _FORGET_FAULT_S: Final = 60.0
 
 log = structlog.get_logger(__name__)
@@ -30,14 +30,14 @@ class TaskMaker(Protocol):
         """Return the id of the task that loads the upload; idempotent by the upload's id."""
 
     async def delete_offers(self, deletion: FeedDeletion) -> int:
-        """Return the id of the task that takes the offers of a removed feed away; idempotent by its version."""
+        """Return the id of the task that removes the offers of a removed feed; idempotent by its version."""
 
 
 class CreateTasks:
-    """Pushes what waits for a task to the processor; safe to repeat, as the processor knows each by its id.
+    """Pushes uploads and removals to the processor. Repeating a push is safe: the processor knows each by its id.
 
-    Tasks of a namespace run in the order in which they are made. So the rows must be the first of their namespaces:
-    what comes after them is not requested before their tasks are there.
+    The tasks of a namespace run in the order in which they are created. The caller therefore passes only the first row
+    of each namespace; the next one is pushed once that task exists.
     """
 
     def __init__(self, database: Database, processor: TaskMaker, *, clock: Clock | None = None) -> None:
@@ -46,12 +46,12 @@ class CreateTasks:
         self._fault = LastingFault(clock, forget_after_s=_FORGET_FAULT_S)
 
     async def __call__(self, rows: Sequence[Any]) -> Sequence[bool]:
-        """Return for each row whether its task is made. One that fails does not hold up other namespaces."""
+        """Return for each row whether its task was created. A failed row does not hold up other namespaces."""
         return await asyncio.gather(*(self._push_traced(row) for row in rows))
 
     def blocked(self) -> dict[str, str]:
         """Return why no task is created; for `Role.blocked`. No effect."""
-        return self._fault.blocked("tasks", "creating tasks", "Uploads and removed feeds wait for theirs")
+        return self._fault.blocked("tasks", "creating tasks", "Uploads and removed feeds wait for their tasks")
 
     async def _push_traced(self, row: Any) -> bool:
         with entered(task_line.trace_of(row)):
@@ -63,7 +63,7 @@ class CreateTasks:
                 task_id = await self._processor.delete_offers(waiting)
             else:
                 task_id = await self._processor.load_upload(waiting)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the row stays due and is tried again
+        except Exception as error:  # noqa: BLE001 - the row stays due and is retried
             self._fault.note(error)
             log_fault(log, "api.create_task.failed", error, namespace=waiting.key.name)
             return False

@@ -1,4 +1,4 @@
-"""Sends the loader the feeds that changed."""
+"""Sends changed feeds to the loader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from classifeed_common.errors import InvalidArgument
 
 log = structlog.get_logger(__name__)
 
-# A source with all the credentials that it may have is 80 KB; a full batch of those would be too large a message.
+# A source with the largest allowed credentials has about 80 KB; a full batch of such sources is too large a message.
 _CALL_BYTES: Final = 4 * 1024 * 1024
 
 
@@ -22,21 +22,23 @@ class Sources(Protocol):
     """The loader, as this use case needs it."""
 
     async def put_sources(self, sources: Sequence[SourceRecord]) -> Sequence[int]:
-        """Return the version known after the call for each source, in order.
+        """Return for each source the version that the loader has after the call, in order.
 
         Raises:
-            InvalidArgument: some source is refused, and none was taken.
+            InvalidArgument: the loader refuses a source; it has stored none of them.
         """
 
 
 class PushSources:
-    """Pushes due feeds to the loader; safe to repeat, as the loader orders by version."""
+    """Pushes due feeds to the loader. Repeating a push is safe: the loader orders by version."""
 
     def __init__(self, loader: Sources) -> None:
         self._loader = loader
 
     async def __call__(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[bool]:
-        """Return for each due row whether the loader knows it, or a newer version. One refused holds up no other."""
+        """Return for each due row whether the loader has its version or a newer one. A refused row does not hold up
+        others.
+        """
         taken: list[bool] = []
         for sources in _calls([source_of(feeds.feed_of(row[1:])) for row in rows]):
             taken += await self._put(sources)

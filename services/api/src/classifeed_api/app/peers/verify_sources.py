@@ -1,4 +1,4 @@
-"""Checks that the loader still has what it was sent of the feeds, and has what it lost sent again."""
+"""Checks that the loader still has the feeds that it acknowledged, and has lost ones sent again."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ class KnownSources(Protocol):
     """The loader, as this use case needs it."""
 
     async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
-        """Return a state for each resource name, in order; one that is not known has feed_version 0."""
+        """Return a state for each resource name, in order; feed_version is 0 for an unknown one."""
 
     async def list_sources(self, after: str) -> Sequence[str]:
-        """Return the resource names of the first namespaces behind one whose source is not removed."""
+        """Return the resource names of the first namespaces after `after` whose source is not removed."""
 
 
 class SourceVerifier:
-    """Compares the loader's versions of all feeds with those that it acknowledged, again and again.
+    """Compares the loader's versions of all feeds with the versions that it acknowledged, periodically.
 
-    A loader whose database went back knows feeds in older versions, or not at all, and nothing would send it those
-    before their next change. Such feeds become due again. Only reads, unless something is lost; safe beside others.
+    If the loader's database was restored from a backup, it has older versions of feeds, or lacks some; such feeds
+    become due again. The verifier only reads unless a feed is lost, so several replicas may run it.
 
-    Where it is our database that went back, the loader goes by newer versions of feeds, and fetches some that we do not
-    know. These are named: what is wanted only their sellers know.
+    If this database was restored, the loader has newer versions of feeds, or feeds that are unknown here. `blocked`
+    names them, as only their sellers know the right settings.
 
     Args:
-        database: with the feeds.
-        loader: of the versions.
+        database: database with the feeds.
+        loader: client for the loader's versions.
         on_lost: called when feeds became due again.
-        interval_s: the pause between two comparisons, in seconds.
+        interval_s: seconds between two comparisons.
     """
 
     def __init__(
@@ -59,22 +59,22 @@ class SourceVerifier:
             period_s=interval_s,
             name="comparing feeds",
             doing="comparing feeds with the loader",
-            effect="Whatever the loader has lost is not sent again",
+            effect="Feeds that the loader has lost are not sent again",
         )
         self._named: Mapping[str, str] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Verify until `stop`; faults are retried."""
+        """Verify until `stop` is set; faults are retried."""
         await self._work.run(stop)
 
     def blocked(self) -> Mapping[str, str]:
-        """Return which feeds the loader knows in newer versions than this database, or alone, and what to do; and why
-        they cannot be compared.
+        """Return which feeds are newer at the loader or known only there, with the fix; and why feeds cannot be
+        compared.
         """
         return {**self._named, **self._work.blocked()}
 
     async def verify(self) -> int:
-        """Make due what the loader has lost, and return how many feeds those are; remember where it is ahead.
+        """Make lost feeds due again and return their number; remember the feeds that are newer at the loader.
 
         Raises:
             grpc.aio.AioRpcError: the loader does not respond.
@@ -127,14 +127,14 @@ class SourceVerifier:
         named = {}
         if behind:
             named["older feeds"] = (
-                "Feeds that are older here than at the loader, which goes by what it has, as this database was "
-                f"restored: {len(behind)}. Check the settings of each and save them (UpdateFeed, PauseFeed, "
-                f"DeleteFeed): the saved settings count from then on. The first are: {_first_of(behind)}"
+                f"This database was restored, so the loader has newer versions of feeds, and uses them: {len(behind)}. "
+                "Check the settings of each feed and save them (UpdateFeed, PauseFeed, DeleteFeed): the loader then "
+                f"uses the saved ones. The first are: {_first_of(behind)}"
             )
         if unknown:
             named["unknown feeds"] = (
-                "Feeds that the loader fetches and that are unknown here, as this database was restored: "
-                f"{len(unknown)}. Create each once more (CreateFeed), and remove it if it is not wanted. The first "
+                "This database was restored, so the loader fetches feeds that are unknown here: "
+                f"{len(unknown)}. Create each feed again (CreateFeed), and delete it if it is not needed. The first "
                 f"are: {_first_of(unknown)}"
             )
         if named.keys() - self._named.keys():

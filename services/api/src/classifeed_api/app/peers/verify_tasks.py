@@ -1,4 +1,4 @@
-"""Has tasks of uploads and removals made again that the processor has lost."""
+"""Has lost tasks of uploads and removals created again."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ class KnownTasks(Protocol):
     """The processor, as this use case needs it."""
 
     async def find_tasks(self, names: Collection[str]) -> set[str]:
-        """Return those of the tasks that there are."""
+        """Return the names of the tasks that exist."""
 
     async def find_newest(self, key: NamespaceKey) -> int:
-        """Return the id of the namespace's newest task; 0 when there is none."""
+        """Return the id of the namespace's newest task; 0 if there is none."""
 
 
 class TaskVerifier:
-    """Compares the processor's tasks with those that it reported as made, for what the last week brought.
+    """Compares the processor's tasks with those that it reported as created, for uploads and removals of the last week.
 
-    A processor whose database went back knows nothing of the tasks made since, and nobody would load their files. What
-    distinguishes such a task from one that was only cleaned up: ids grow with the clock, and the namespace's newest
-    task is older. All uploads and removals from the lost ones on are due again, in their order, unless a newer one is
-    in the line already: it is loaded after them.
+    If the processor's database was restored from a backup, it lacks the newest tasks, and their files would not be
+    loaded. A lost task differs from one that was cleaned up: task ids grow with the clock, and the namespace's newest
+    task is older. All uploads and removals from the lost ones on become due again, in their order, unless a newer one
+    waits already: the older ones would then be loaded after it.
 
-    A namespace with a feed by link is left alone: its next fetch brings what is newer than any upload.
+    A namespace with a feed by link is skipped: its next fetch brings newer data than any upload.
 
     Args:
-        database: with the uploads.
-        processor: of the tasks.
-        on_lost: called when something became due again.
-        interval_s: the pause between two comparisons, in seconds.
+        database: database with the uploads.
+        processor: client for tasks.
+        on_lost: called when an upload or removal became due again.
+        interval_s: seconds between two comparisons.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class TaskVerifier:
             period_s=interval_s,
             name="comparing tasks",
             doing="comparing tasks with the processor",
-            effect="Whatever the processor has lost is not sent again",
+            effect="Tasks that the processor has lost are not created again",
         )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Verify until `stop`; faults are retried."""
+        """Verify until `stop` is set; faults are retried."""
         await self._work.run(stop)
 
     def blocked(self) -> Mapping[str, str]:
@@ -69,7 +69,7 @@ class TaskVerifier:
         return self._work.blocked()
 
     async def verify(self) -> int:
-        """Make due what the processor has lost, and return how many uploads and removals those are.
+        """Make uploads and removals with lost tasks due again; return their number.
 
         Raises:
             grpc.aio.AioRpcError: the processor does not respond.

@@ -1,1 +1,1 @@
-"""Uploads: how many at once, and each stored so that a task will load it."""
+"""Uploads: the limit of open ones, and storing them so that a task loads them."""

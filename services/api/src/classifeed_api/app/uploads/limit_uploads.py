@@ -1,4 +1,4 @@
-"""How many uploads may be open at once: in this process, and of one seller."""
+"""Limits the uploads that are open at once, per process and per seller."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RETRY_AFTER_S: Final = 5.0
 
 
 class OpenUpload:
-    """One open upload: since when too little has come, and whether it has to end for the sake of another one."""
+    """One open upload: since when it is idle, and whether another upload has taken its slot."""
 
     def __init__(self) -> None:
         self.is_displaced = False
@@ -23,10 +23,10 @@ class OpenUpload:
 
     @contextmanager
     def wait(self, limit: asyncio.Timeout, *, idle_since: float) -> Iterator[None]:
-        """Let `displace` end a wait; outside of waits the upload is at work and is left alone.
+        """Let `displace` end a wait. Outside of waits the upload is working and cannot be displaced.
 
         Args:
-            limit: of the wait.
+            limit: timeout of the wait.
             idle_since: when the upload last counted as alive, in seconds of the event loop's clock.
         """
         self._limit, self._idle_since = limit, idle_since
@@ -36,11 +36,11 @@ class OpenUpload:
             self._limit = None
 
     def idle_s(self, now: float) -> float:
-        """Return for how long too little has come, in seconds; 0 while the upload is at work."""
+        """Return for how long the upload has been idle, in seconds; 0 while it is working."""
         return 0.0 if self._limit is None else now - self._idle_since
 
     def displace(self, now: float) -> None:
-        """Have the wait under way time out at once."""
+        """Time out the current wait at once."""
         if self._limit is not None and not self._limit.expired():
             self.is_displaced = True
             self._limit.reschedule(now)
@@ -50,10 +50,10 @@ class UploadSlots:
     """Counts the open uploads of this process.
 
     Args:
-        total: how many may be open.
-        per_seller: how many of them may be of one seller.
-        spared_s: an upload that has been idle for longer makes place for a new one when all places are taken, the
-            idlest first: idle uploads, of however many sellers, do not keep out those that bring something.
+        total: maximum number of open uploads.
+        per_seller: maximum number of open uploads of one seller.
+        spared_s: seconds after which an idle upload may lose its slot. If all slots are taken, a new upload displaces
+            the idlest one, so that idle uploads cannot keep out others.
     """
 
     def __init__(self, total: int, per_seller: int, *, spared_s: float) -> None:
@@ -65,10 +65,10 @@ class UploadSlots:
 
     @contextmanager
     def hold(self) -> Iterator[OpenUpload]:
-        """Hold a place among all uploads, whoever sends this one.
+        """Hold one of the slots that all sellers share.
 
         Raises:
-            ResourceExhausted: all places are taken, by uploads that are not idle for long.
+            ResourceExhausted: all slots are taken by uploads that were active lately.
         """
         if len(self._open) >= self._total and not self._displace_idlest():
             raise ResourceExhausted(
@@ -95,10 +95,10 @@ class UploadSlots:
 
     @contextmanager
     def hold_for(self, seller_id: str) -> Iterator[None]:
-        """Hold a place among the uploads of a seller.
+        """Hold a slot of a seller.
 
         Raises:
-            ResourceExhausted: the seller has as many uploads open as one may have.
+            ResourceExhausted: the seller has the maximum number of uploads open.
         """
         if self._of_seller[seller_id] >= self._per_seller:
             raise ResourceExhausted(

@@ -1,4 +1,4 @@
-"""Takes a file that has come whole, so that a task will load it whatever happens next."""
+"""Stores a received file so that a task will load it, even if this process dies."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from classifeed_common.errors import FailedPrecondition, FieldViolation, Invalid
 class StoreUpload:
     """Stores an upload and makes it due.
 
-    The reference to the file is written before the file, so that no clean-up can take the file away in between. A crash
-    before the end leaves an upload that never becomes due; its sender got no response and sends again.
+    The reference to the file is written before the file, so that no clean-up can delete the file in between. After a
+    crash before the end, the upload never becomes due: its sender got no response and sends it again.
     """
 
     def __init__(
@@ -31,13 +31,13 @@ class StoreUpload:
         self._on_stored = on_stored
 
     async def admit(self, key: NamespaceKey, *, mode: int, request_id: str | None, force: bool) -> None:
-        """Return if an upload to the namespace would be taken, before its bytes are.
+        """Return if an upload to the namespace would be accepted, before its bytes are received.
 
         Args:
             key: the namespace.
             mode: number of the LoadMode of the upload; never the unspecified one.
-            request_id: what makes the call idempotent.
-            force: take it next to any feed.
+            request_id: idempotency key of the call.
+            force: accept the upload even if the namespace has a feed.
 
         Raises:
             FailedPrecondition: upload and feed by link both replace all offers, and the upload is not forced.
@@ -78,7 +78,7 @@ class StoreUpload:
             if not upload.force and not await _is_known(tx, upload.key, upload.request_id):
                 await _require_no_rival(tx, upload.key, upload.mode)
             feed = await feeds.get(tx, upload.key)
-            # Above a removal of the namespace, which it comes after.
+            # The upload comes after a removal of the namespace, so its version is higher.
             place = await task_line.next_place(tx, upload.key, above=feed.version if feed else 0)
             await uploads.mark_stored(tx, upload_id, place)
             return await uploads.get(tx, upload_id)
@@ -103,12 +103,12 @@ class StoreUpload:
 
 
 async def _is_known(tx: Tx, key: NamespaceKey, request_id: str | None) -> bool:
-    """Whether the call is a repetition of one that was acknowledged, or could have been."""
+    """Whether the call repeats one that was, or could have been, acknowledged."""
     return request_id is not None and await uploads.is_request_stored(tx, key.seller_id, request_id)
 
 
 async def _require_no_rival(tx: Tx, key: NamespaceKey, mode: int) -> None:
-    """Refuse an upload that replaces all offers where the loads of a link do so too: each would remove the other's."""
+    """Refuse a replacing upload to a namespace whose link replaces all offers, too: each would undo the other."""
     if mode != LOAD_MODE_REPLACE:
         return
     feed = await feeds.get(tx, key)

@@ -1,4 +1,4 @@
-"""Feeds by link, and one line of tasks for uploads and removals of feeds."""
+"""Feeds by link, and one task queue per namespace for uploads and removals of feeds."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Uploads wait in the line of their namespace; nothing reads them by the time they came any more."""
+"""Drop the index of due uploads by time: uploads are read by the queue of their namespace."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Uploads whose load may remove as much as it says."""
+"""Uploads whose load may remove any number of offers."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Namespaces that are filled by uploads alone are listed, and removed without the loader hearing of it."""
+"""Namespaces filled by uploads only can be listed, and removed without informing the loader."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Uploads know the currency of amounts for which their files name none."""
+"""Uploads store the currency for amounts without one."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Uploads whose load may change prices and availability as it says."""
+"""Uploads whose load may change any number of prices and availabilities."""
 
 from alembic import op
 

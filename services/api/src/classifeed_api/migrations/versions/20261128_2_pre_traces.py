@@ -1,4 +1,4 @@
-"""Uploads and removals know the trace that they were acknowledged in."""
+"""Uploads and removals store the trace in which they were acknowledged."""
 
 from alembic import op
 

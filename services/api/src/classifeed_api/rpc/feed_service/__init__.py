@@ -1,4 +1,4 @@
-"""FeedService, what a seller can do: a file for each family of its methods, joined in bootstrap.
+"""FeedService, the API for sellers: one module per family of methods, joined in bootstrap.
 
-Uploads and feeds are kept here; tasks and formats come from the processor, fetches from the loader.
+The api keeps uploads and feeds; tasks and formats come from the processor, fetches from the loader.
 """

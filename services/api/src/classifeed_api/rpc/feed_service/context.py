@@ -1,4 +1,4 @@
-"""The context of a call, which no method reads."""
+"""The type of the context of a call; no method reads it."""
 
 from __future__ import annotations
 

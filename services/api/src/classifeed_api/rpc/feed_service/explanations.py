@@ -1,4 +1,4 @@
-"""Methods that explain."""
+"""ExplainOffer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classifeed_domain.offer_names import OfferName
 
 
 class ExplanationMethods:
-    """Nobody alone knows the whole timeline of an offer, so every service on it is called."""
+    """Explains offers. No service alone knows the whole timeline, so each is called."""
 
     def __init__(self, explain_offer: ExplainOffer) -> None:
         self._explain_offer = explain_offer

@@ -1,4 +1,4 @@
-"""Methods about feeds by link."""
+"""Methods for feeds by link."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DEFAULT_PAGE_FEEDS: Final = 50
 
 
 class FeedMethods:
-    """Feeds are kept here; how fetching goes is known to the loader. Each use case has its method."""
+    """Methods for feeds, each with its use case. The api keeps feeds; the loader keeps their fetch states."""
 
     def __init__(
         self,
@@ -43,14 +43,14 @@ class FeedMethods:
         self._run = run
 
     async def CreateFeed(self, request: feed_service_pb2.CreateFeedRequest, context: Context) -> feed_pb2.Feed:
-        """Make a feed."""
+        """Create a feed."""
         key = NamespaceKey(_seller_of(request.parent), namespace_to_load(request.namespace, field="namespace"))
         request_id = _request_id(request.request_id)
         feed = await self._create(key, request.settings, request_id=request_id, timeout_s=remaining_s())
         return _feed_message(feed)
 
     async def GetFeed(self, request: feed_service_pb2.GetFeedRequest, context: Context) -> feed_pb2.Feed:
-        """Return a feed, with the loader's state."""
+        """Return a feed with its state at the loader."""
         key = NamespaceKey.parse(request.name, field="name")
         feed, state = await self._read.get(key, timeout_s=remaining_s())
         return _feed_message(feed, state)
@@ -58,7 +58,7 @@ class FeedMethods:
     async def ListFeeds(
         self, request: feed_service_pb2.ListFeedsRequest, context: Context
     ) -> feed_service_pb2.ListFeedsResponse:
-        """Return a page of the feeds, with the loader's states."""
+        """Return a page of feeds with their states at the loader."""
         page, more = await self._read.list(
             _seller_of(request.parent),
             after=read_page_token(request.page_token),
@@ -71,7 +71,7 @@ class FeedMethods:
         )
 
     async def UpdateFeed(self, request: feed_service_pb2.UpdateFeedRequest, context: Context) -> feed_pb2.Feed:
-        """Change what the mask names."""
+        """Change the settings that the mask names."""
         feed = await self._update(
             NamespaceKey.parse(request.feed.name, field="feed.name"),
             request.feed.settings,
@@ -82,15 +82,15 @@ class FeedMethods:
         return _feed_message(feed)
 
     async def PauseFeed(self, request: feed_service_pb2.PauseFeedRequest, context: Context) -> feed_pb2.Feed:
-        """Have a feed fetched no more."""
+        """Stop fetching a feed on its schedule."""
         return await self._change_status(request.name, feed_pb2.FEED_STATUS_PAUSED)
 
     async def ResumeFeed(self, request: feed_service_pb2.ResumeFeedRequest, context: Context) -> feed_pb2.Feed:
-        """Have a feed fetched again."""
+        """Fetch a feed on its schedule again."""
         return await self._change_status(request.name, feed_pb2.FEED_STATUS_ACTIVE)
 
     async def DeleteFeed(self, request: feed_service_pb2.DeleteFeedRequest, context: Context) -> feed_pb2.Feed:
-        """Remove a feed; the task that takes its offers away follows by itself."""
+        """Remove a feed; a task removes its offers later."""
         key = NamespaceKey.parse(request.name, field="name")
         disposition = request.disposition or DISPOSITION_DELETE
         if request.include_manual:
@@ -140,5 +140,5 @@ def _seller_of(parent: str) -> str:
 
 
 def _request_id(given: str) -> str | None:
-    """Return a request_id in lower case, as the same UUID in another case is the same request; None for none."""
+    """Return a request_id in lower case, so that a UUID is the same request in either case; None if there is none."""
     return given.lower() or None

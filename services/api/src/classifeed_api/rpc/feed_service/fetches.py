@@ -1,4 +1,4 @@
-"""Methods about fetches."""
+"""Methods for fetches."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from classifeed_api.rpc.feed_service.context import Context
 
 
 class FetchMethods:
-    """The loader has the fetches, the processor what became of their files."""
+    """Methods for fetches. The loader keeps fetches; the processor keeps the loads of their files."""
 
     def __init__(self, loader: LoaderClient, join_loads: JoinLoads) -> None:
         self._loader = loader
         self._join_loads = join_loads
 
     async def GetFetch(self, request: GetFetchRequest, context: Context) -> Fetch:
-        """Return a fetch of the loader, with the load of its file."""
+        """Return a fetch with the load of its file."""
         fetch = await self._loader.stub.GetFetch(request)
         await self._join_loads([fetch])
         return fetch
 
     async def ListFetches(self, request: ListFetchesRequest, context: Context) -> ListFetchesResponse:
-        """Return a page of fetches of the loader, with the loads of their files."""
+        """Return a page of fetches with the loads of their files."""
         page = await self._loader.stub.ListFetches(request)
         await self._join_loads(page.fetches)
         return page

@@ -1,4 +1,4 @@
-"""Methods about formats of files."""
+"""Methods for file formats."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from classifeed_api.rpc.feed_service.context import Context
 
 
 class FormatMethods:
-    """The processor knows the formats."""
+    """Methods for file formats, which the processor knows."""
 
     def __init__(self, processor: ProcessorClient) -> None:
         self._processor = processor

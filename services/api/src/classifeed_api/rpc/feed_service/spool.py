@@ -1,4 +1,4 @@
-"""Receives a file in pieces: on disk, counted and hashed on the way."""
+"""Writes a file that arrives in pieces to disk, and counts and hashes it meanwhile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHECK_SPACE_EVERY = 16 * 1024**2
 
 
 class Spool:
-    """A temporary file that goes away with the `with` block; its name is never made of what a user sent."""
+    """A temporary file that the `with` block deletes; its name contains nothing that a user sent."""
 
     def __init__(self, folder: Path, *, limit_bytes: int, reserve_bytes: int) -> None:
         self._folder = folder
@@ -40,7 +40,7 @@ class Spool:
         """Append a piece.
 
         Raises:
-            ResourceExhausted: the file is larger than the limit, or the disk has no room for it.
+            ResourceExhausted: the file is larger than the limit, or the disk is full.
         """
         self.size_bytes += len(chunk)
         if self.size_bytes > self._limit:
@@ -63,6 +63,6 @@ class Spool:
         self._file.write(chunk)
 
     def finish(self) -> str:
-        """Return the SHA-256 of the whole, hexadecimal; the file can be read from then on."""
+        """Return the SHA-256 of the file in hexadecimal; the file can be read afterwards."""
         self._file.flush()
         return self._hash.hexdigest()

@@ -1,4 +1,4 @@
-"""Methods about tasks and what is wrong with their offers."""
+"""Methods for tasks and the issues of their offers."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _RESTING: Final = frozenset(task_pb2.TaskStatus.values()) - {
 
 
 class TaskMethods:
-    """The processor has the tasks.
+    """Methods for tasks, which the processor keeps.
 
     Args:
-        processor: of the tasks.
-        watch_interval_s: how often a watch looks at its task, in seconds.
+        processor: client for tasks.
+        watch_interval_s: seconds between two polls of a watch.
     """
 
     def __init__(self, processor: ProcessorClient, *, watch_interval_s: float) -> None:
@@ -48,7 +48,7 @@ class TaskMethods:
         self._draining = asyncio.Event()
 
     def drain(self) -> None:
-        """End the watches at once, so that nobody waits for them; whoever watched calls another replica."""
+        """End all watches at once, so that stopping does not wait for them; clients watch another replica."""
         self._draining.set()
 
     async def GetTask(self, request: GetTaskRequest, context: Context) -> task_pb2.Task:
@@ -74,7 +74,7 @@ class TaskMethods:
     async def ExportOfferErrors(
         self, request: ExportOfferErrorsRequest, context: Context
     ) -> AsyncIterator[ExportOfferErrorsResponse]:
-        """Pass the pieces of the processor on; a reader that takes none for a while is disconnected."""
+        """Pass on the processor's pieces; a client that reads none for a while is disconnected."""
         call = self._processor.stub.ExportOfferErrors(request)
         try:
             async with aclosing(disconnect_idle(aiter(call))) as pieces:
@@ -88,12 +88,12 @@ class TaskMethods:
         return await self._processor.stub.CancelTask(request)
 
     async def RerunTask(self, request: RerunTaskRequest, context: Context) -> task_pb2.Task:
-        """Pass the call on to the processor, with a request_id: a call that is repeated on the way makes one load."""
+        """Pass the call on to the processor with a request_id, so that a retry on the way creates one load only."""
         request.request_id = request.request_id or str(uuid4())
         return await self._processor.stub.RerunTask(request)
 
     async def WatchTask(self, request: GetTaskRequest, context: Context) -> AsyncIterator[task_pb2.Task]:
-        """Poll the processor, and pass on what changed.
+        """Poll the processor and yield the task whenever it changes.
 
         Raises:
             Unavailable: DRAINING.
@@ -109,7 +109,7 @@ class TaskMethods:
             await self._unless_draining(asyncio.sleep(self._watch_interval_s))
 
     async def _unless_draining(self, awaited: Awaitable[Response]) -> Response:
-        """Return what is awaited, and wait no longer than this process serves."""
+        """Return the result of `awaited`; stop waiting when this process drains."""
         response, draining = asyncio.ensure_future(awaited), asyncio.ensure_future(self._draining.wait())
         try:
             await asyncio.wait([response, draining], return_when=asyncio.FIRST_COMPLETED)

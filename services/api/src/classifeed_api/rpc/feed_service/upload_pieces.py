@@ -1,4 +1,4 @@
-"""The messages of an upload, as long as they keep coming."""
+"""Receives the messages of an upload and enforces its idle timeout."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from classifeed_api.app.uploads.limit_uploads import OpenUpload
 from classifeed_common.errors import DeadlineExceeded
 
 LEAST_BYTES: Final = 64 * 1024
-"""What an upload has to bring within the idle time to count as alive; all of it, when less is left."""
+"""Bytes that an upload must send within the idle time to count as alive; fewer if the file ends before."""
 
 
 async def pieces_of(
     requests: AsyncIterator[UploadFeedRequest], idle_s: float, upload: OpenUpload
 ) -> AsyncIterator[UploadFeedRequest]:
-    """Yield the messages of an upload; while the next one is awaited, nothing here refers to the last one.
+    """Yield the messages of an upload; this generator keeps no reference to the last one while it awaits the next.
 
-    A sender that drips counts as idle: the time begins anew with every LEAST_BYTES, not with every message. The time
-    that the caller takes for a message is not counted.
+    A slow trickle counts as idle: the timeout restarts after every LEAST_BYTES, not after every message. The time that
+    the caller needs for a message is not counted.
 
     Raises:
-        DeadlineExceeded: too little came within `idle_s` seconds, or until another upload took the place.
+        DeadlineExceeded: too little was received within `idle_s` seconds, or before another upload took the slot.
     """
     left_s, received = idle_s, 0
     clock = asyncio.get_running_loop().time

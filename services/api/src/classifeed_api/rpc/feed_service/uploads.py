@@ -1,4 +1,4 @@
-"""Methods about uploads."""
+"""Methods for uploads."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from classifeed_common.telemetry.tracing import describe_span
 
 
 class UploadMethods:
-    """Uploads are kept here.
+    """Methods for uploads, which the api keeps.
 
     Args:
-        database: of the uploads.
-        store_upload: takes a file that has come as a whole.
-        slots: how many uploads may be under way.
-        spool_dir: folder of the files that come.
-        limit_bytes: the largest file.
-        reserve_bytes: what of the disk is left free.
-        idle_s: how long an upload may bring nothing, in seconds.
+        database: database of the uploads.
+        store_upload: use case that stores a received file.
+        slots: limits of open uploads.
+        spool_dir: folder for files that are being received.
+        limit_bytes: largest accepted file, in bytes.
+        reserve_bytes: disk space that an upload must leave free, in bytes.
+        idle_s: seconds after which an idle upload is aborted.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class UploadMethods:
     async def UploadFeed(
         self, request_iterator: AsyncIterator[feed_service_pb2.UploadFeedRequest], context: Context
     ) -> feed_service_pb2.Upload:
-        """Spool the pieces, store the file, and return once it is safe."""
+        """Spool the pieces, store the file, and respond once a task is certain to load it."""
         spec: feed_service_pb2.UploadSpec | None = None
         key = NamespaceKey("", "")
         with ExitStack() as held:

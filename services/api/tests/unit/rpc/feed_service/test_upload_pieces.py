@@ -1,4 +1,4 @@
-"""How long an upload may be silent, on a clock of the test."""
+"""The idle timeout of an upload, with a fake clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IDLE_S = 30.0
 
 
 async def read(monkeypatch: pytest.MonkeyPatch, pieces: list[tuple[float, int]], *, taking_s: float = 0) -> int:
-    """Return the bytes read of pieces that come after so many seconds each; taking each takes `taking_s`."""
+    """Return the bytes read from pieces that arrive after the given seconds; processing each takes `taking_s`."""
     loop, passed_s = asyncio.get_running_loop(), 0.0
     real = loop.time
     monkeypatch.setattr(loop, "time", lambda: real() + passed_s)
@@ -26,7 +26,7 @@ async def read(monkeypatch: pytest.MonkeyPatch, pieces: list[tuple[float, int]],
         for after_s, size in pieces:
             passed_s += after_s
             for _ in range(5):
-                await asyncio.sleep(0)  # a time that has run out is noticed here
+                await asyncio.sleep(0)  # an expired timeout is noticed here
             yield UploadFeedRequest(chunk=b"x" * size)
 
     total = 0

@@ -1,1 +1,1 @@
-"""Ways to reach somebody that a text may hold: phones, e-mail, names in messengers, links."""
+"""Contact details in a text: phone numbers, e-mail addresses, names in messengers, links."""

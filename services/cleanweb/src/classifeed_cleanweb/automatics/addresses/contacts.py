@@ -1,4 +1,4 @@
-"""Ways to reach somebody: phones, e-mail, names in messengers."""
+"""Contact details: phone numbers, e-mail addresses, names in messengers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BRACKETS: Final = "([{<"
 
 
 class Contacts:
-    """Finds contacts by the lists of a file of rules."""
+    """Finds contacts by the lists of a rules file."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Contacts:
         Args:
             text: the text.
             shapes: shapes of its code points.
-            hits: words of its lists that are in the text.
+            hits: words of its lists in the text.
         """
         if may_dial(shapes):
             yield from self._named("phone", self._phones.written(text, shapes))
@@ -51,7 +51,7 @@ class Contacts:
             yield from self._named("mail", self._spelled_mails(text, hit))
 
     def _spelled_mails(self, text: str, hit: Hit) -> Iterator[tuple[int, int]]:
-        """Yield the address around a word for @."""
+        """Yield the e-mail address around a word for @."""
         name_end = hit.start
         is_bracketed = hit.start > 0 and text[hit.start - 1] in _BRACKETS
         while name_end > 0 and hit.start - name_end < 3 and not text[name_end - 1].isalnum():

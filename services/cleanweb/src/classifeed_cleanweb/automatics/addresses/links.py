@@ -1,4 +1,4 @@
-"""Addresses in the net: links, hosts, e-mail, names in messengers; also those that are spelled."""
+"""Internet addresses: links, hosts, e-mail addresses, names in messengers; also spelled-out ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORD: Final = re.compile(rf"{_GAP}([\w\-]{{2,40}})")
 class Links:
     """Finds links.
 
-    Args of the initialiser are lists of the rules, as its schema describes them.
+    The initialiser takes lists of the rules, as their schema describes them.
     """
 
     def __init__(self, rules: Mapping[str, Sequence[str]]) -> None:
@@ -41,7 +41,7 @@ class Links:
         self._spelled = re.compile(
             rf"(?:{_GAP}[.]|{_SPACE}(?:{dots})(?!\w)){_GAP}(?:{spelled})(?!\w){_PATH}", re.IGNORECASE
         )
-        # A dot is found by its first characters, which is quick; what is around it is compared then.
+        # The first characters of a dot are searched, which is quick; then its surroundings are compared.
         self._dots = (
             (".", _LETTER_AFTER, self._zone),
             *((before, re.compile(re.escape(before)), self._apart) for before in (" .", "(.", "[.")),
@@ -50,7 +50,7 @@ class Links:
         self._allow = frozenset(word.casefold() for word in rules["allow"])
 
     def written(self, text: str) -> Iterator[Span]:
-        """Yield links and hosts; e-mail is none."""
+        """Yield links and hosts, but no e-mail addresses."""
         if "/" in text:
             for slashes in _SLASHES.finditer(text):
                 scheme = _SCHEME.search(text[max(0, slashes.start() - _LONGEST_SCHEME) : slashes.start()])
@@ -73,7 +73,7 @@ class Links:
 
         Args:
             text: the text.
-            dots: where words for a dot begin.
+            dots: starts of words for a dot.
         """
         for dot in dots:
             name_end = dot
@@ -85,12 +85,12 @@ class Links:
                 yield start, tail.end()
 
     def spelled_host(self, text: str, place: int, *, is_bracketed: bool) -> int | None:
-        """Return where the host ends that begins at a place or a few brackets after it; None where there is none.
+        """Return the end of a host that begins at a place, or a few brackets after it; None: there is none.
 
         Args:
             text: the text.
-            place: where to look.
-            is_bracketed: whether its dot may be written; else it is spelled in words.
+            place: offset of the place.
+            is_bracketed: whether its dot may be a written dot; otherwise it is a word.
         """
         name = _WORD.match(text, place)
         if name is None or name[1].casefold() in self._stop_words:
@@ -124,12 +124,12 @@ def nicks(text: str) -> Iterator[Span]:
 
 
 def messenger_name(text: str, place: int, fillers: frozenset[str]) -> Span | None:
-    """Return the name that follows the name of a messenger; None where none does.
+    """Return the name that follows the name of a messenger; None: there is none.
 
     Args:
         text: the text.
-        place: where the messenger's name ends.
-        fillers: words that may stand between.
+        place: end of the messenger's name.
+        fillers: words that may stand between them.
     """
     for _ in range(3):
         filler = _FILLER.match(text, place)
@@ -152,7 +152,7 @@ def _places(text: str, sign: str) -> Iterator[int]:
 
 
 def left_of(text: str, end: int, signs: str) -> int:
-    """Return where a name that ends at a place begins."""
+    """Return the start of a name that ends at `end`."""
     start = end
     while start > 0 and end - start < _MAX_NAME and (text[start - 1].isalnum() or text[start - 1] in signs):
         start -= 1
@@ -162,5 +162,5 @@ def left_of(text: str, end: int, signs: str) -> int:
 
 
 def any_of(words: Sequence[str]) -> str:
-    """Return a pattern of any of the words, the longest first; of nothing where there are none."""
+    """Return a pattern of any of the words, the longest first; without words, a pattern that never matches."""
     return "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word)))) or r"(?!)"

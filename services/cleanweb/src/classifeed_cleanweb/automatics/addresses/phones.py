@@ -1,4 +1,4 @@
-"""Phone numbers: in digits, with letters in their place, in words."""
+"""Phone numbers: in digits, with letters in place of digits, in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Span = tuple[int, int]
 
 _GAP: Final = r"[ \-.()/_\u00a0\u2009\u2010-\u2015]{0,3}"
 _DIGIT: Final = r"[\dlIOoОо]"
-# Every repeat is bounded: a text takes a number of steps that is linear in its length.
+# Every repetition is bounded, so that the number of steps is linear in the length of a text.
 _RUSSIAN: Final = rf"\+?[78]{_GAP}[3489](?:{_GAP}{_DIGIT}){{9}}"
 _INTERNATIONAL: Final = rf"\+\d(?:{_GAP}\d){{8,14}}"
 _AMERICAN: Final = r"(?:\b1[ \-.]{1,2})?\(?\b\d{3}\)?[ \-.]{1,2}\d{3}[ \-.]{1,2}\d{4}"
@@ -22,7 +22,7 @@ _BRITISH: Final = r"0[127]\d{1,3} \d{3,4} ?\d{3,4}"
 _TURKISH: Final = rf"0{_GAP}5(?:{_GAP}\d){{9}}"
 _SHAPES: Final = re.compile(rf"(?:{_RUSSIAN}|{_INTERNATIONAL}|{_AMERICAN}|{_BRITISH}|{_TURKISH})(?!\w|[.,\-]\d)")
 _ANY: Final = re.compile(rf"\+?\(?\d(?:{_GAP}{_DIGIT}){{6,14}}(?!\w)")
-# Seven digits with little between: what may be a phone. Where this matches, the rest is compared from each digit on.
+# Seven digits close together: a possible phone number. Only then is the rest compared, from each digit on.
 _DENSE: Final = re.compile(rb"D(?:[^D]{0,4}D){6}")
 _ASCII: Final = 127
 _TOKEN: Final = re.compile(r"\w{1,40}")
@@ -36,8 +36,8 @@ _MIN_WORDS: Final = 4
 class Phones:
     """Finds phone numbers.
 
-    Args of the initialiser are lists of the rules: beginnings of words after which digits are a phone number,
-    after which they are none, before which they are none, and what words stand for digits.
+    The initialiser takes lists of the rules: beginnings of words after which digits are a phone number (`call`) or are
+    not (`numbered`), beginnings of words before which they are not (`units`), and words for digits.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Phones:
         self._digits = digits
 
     def written(self, text: str, shapes: bytes) -> Iterator[Span]:
-        """Yield numbers written in digits, that are phones by their shape or by the word before them; see `may_dial`.
+        """Yield numbers in digits that are phones by their shape or by the word before them; see `may_dial`.
 
         Args:
             text: the text.
@@ -85,7 +85,7 @@ class Phones:
 
         Args:
             text: the text.
-            words: where words for digits stand, in order.
+            words: spans of words for digits, in order.
         """
         for begin, end in _chains(words):
             spans = [found.span() for found in _TOKEN.finditer(text, max(0, begin - 12), min(len(text), end + 20))]
@@ -108,19 +108,19 @@ class Phones:
         for token in tokens:
             is_word = not token.isdecimal()
             digits = self._digits[token] if is_word else token
-            if not (is_word and len(digits) <= room):  # after `nine hundred`, `sixteen` dials no more digits
+            if not (is_word and len(digits) <= room):  # after `nine hundred`, `sixteen` adds no digits
                 length += len(digits)
             room = len(digits) - len(digits.rstrip("0")) if is_word and digits.strip("0") else 0
         return length
 
 
 def may_dial(shapes: bytes) -> bool:
-    """Return whether a text has digits so near one another that they may be a phone."""
+    """Return whether a text has digits so close together that they may be a phone number."""
     return _DENSE.search(shapes) is not None
 
 
 def _with_plain_digits(text: str, digits: Sequence[int]) -> str:
-    """Return a text of the same length, digits of other scripts and widths as those of ASCII."""
+    """Return a text of the same length, with digits of other scripts and widths replaced by ASCII digits."""
     if not any(ord(text[place]) > _ASCII for place in digits):
         return text
     others = {ord(sign): str(unicodedata.decimal(sign)) for sign in set(text) if sign.isdecimal()}
@@ -128,7 +128,7 @@ def _with_plain_digits(text: str, digits: Sequence[int]) -> str:
 
 
 def _chains(words: Sequence[Span]) -> Iterator[Span]:
-    """Yield stretches of words that stand near one another, two words or more."""
+    """Yield spans of two or more words that are close together."""
     begin, end, count = -1, -1, 0
     for start, stop in [*words, (1 << 40, 1 << 40)]:
         if count and start - end > _AFTER + 12:

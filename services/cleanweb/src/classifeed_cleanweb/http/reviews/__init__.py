@@ -1,1 +1,1 @@
-"""The pages of reviewers: sign-in, projects, the text that is reviewed, instructions."""
+"""Web pages of reviewers: sign-in, projects, the text under review, instructions."""

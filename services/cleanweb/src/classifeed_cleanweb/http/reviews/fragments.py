@@ -1,4 +1,4 @@
-"""Parts of pages that repeat: projects, days, choices."""
+"""Repeated parts of pages: projects, days, choices."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _lateness(figures: QueueFigures) -> Html:
 
 
 def day_rows(days: Sequence[DayOfProject], *, with_cost: bool) -> Html:
-    """Return a row for each day and project that has opinions."""
+    """Return a row for each day and project with opinions."""
     if not days:
         return markup('<tr><td colspan="$columns" class="calm">No opinions yet.</td></tr>', columns=3 + with_cost)
     cost = '<td class="number">$cost</td>' if with_cost else ""

@@ -1,4 +1,4 @@
-"""What the pages send: opinions, and texts that are given back."""
+"""Operations of the pages: submit opinions, and give texts back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_BODY_BYTES: Final = 16 << 10
 
 @dataclass(frozen=True, slots=True)
 class ReviewServices:
-    """What the operations work with."""
+    """Services that the operations use."""
 
     database: Database
     enqueue: EnqueueCallback
@@ -27,7 +27,7 @@ class ReviewServices:
 
 
 class Opinion(BaseModel):
-    """Verdicts about a text; none: nothing is wrong with it."""
+    """Verdicts about a text; empty: nothing is wrong with it."""
 
     review_id: int = Field(gt=0, lt=1 << 63)
     verdicts: list[str] = Field(max_length=20)
@@ -40,19 +40,19 @@ class OpinionStored(BaseModel):
 
 
 class GiveBack(BaseModel):
-    """Which text is given back."""
+    """The text to give back."""
 
     review_id: int = Field(gt=0, lt=1 << 63)
 
 
 class GivenBack(BaseModel):
-    """Whether the reviewer had it."""
+    """Whether the reviewer had the text."""
 
     given_back: bool
 
 
 async def send_opinion(services: ReviewServices, request: ApiRequest) -> OpinionStored:
-    """Store the opinion of whoever has signed in; a reviewer's first one about a text counts."""
+    """Store the opinion of the signed-in reviewer; only the first opinion of a reviewer about a text counts."""
     opinion: Opinion = request.body
     ended = await submit_opinion(
         services.database,
@@ -66,7 +66,7 @@ async def send_opinion(services: ReviewServices, request: ApiRequest) -> Opinion
 
 
 async def give_back(services: ReviewServices, request: ApiRequest) -> GivenBack:
-    """End the lease of whoever has signed in, so that somebody else gets the text at once."""
+    """End the lease of the signed-in reviewer, so that another reviewer gets the text at once."""
     given: GiveBack = request.body
     return GivenBack(given_back=await give_back_review(services.database, given.review_id, person_name(request.by)))
 

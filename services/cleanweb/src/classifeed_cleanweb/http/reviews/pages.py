@@ -1,4 +1,4 @@
-"""The pages: a visitor who has not signed in gets the form for it in place of each."""
+"""The pages of reviewers; a visitor who has not signed in gets the sign-in form instead."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class ReviewPages:
     """Handlers of GET requests.
 
     Attributes:
-        database: where reviews are.
-        terms: of reviews.
+        database: database of the reviews.
+        terms: terms of reviews.
     """
 
     database: Database
     terms: ReviewTerms
 
     async def projects(self, _: Request, reviewer: str) -> Response:
-        """Show the projects: what waits in each, and what was done by day."""
+        """Show the projects: waiting texts of each, and opinions by day."""
         queues = await describe_queues(self.database, self.terms)
         with_cost = self.terms.opinion_cost > 0
         pieces = {
@@ -47,7 +47,7 @@ class ReviewPages:
         return PAGES.page("Projects", main, who=reviewer)
 
     async def review(self, request: Request, reviewer: str) -> Response:
-        """Lease a text to the reviewer and show it; once more, it is the same one."""
+        """Lease a text to the reviewer and show it; a repeated request shows the same text."""
         project = _project_of(request)
         given = request.query_params.get("after", "")
         after = int(given) if given.isdecimal() and len(given) < 19 else 0

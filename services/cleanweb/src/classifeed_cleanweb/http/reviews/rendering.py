@@ -1,4 +1,4 @@
-"""Pages of reviewers out of packaged templates."""
+"""Pages of reviewers from packaged templates."""
 
 from __future__ import annotations
 

@@ -21,14 +21,13 @@ def review_routes(
 ) -> Sequence[BaseRoute]:
     """Return the routes below `/reviews`.
 
-    What changes something takes JSON from pages of this service only (`BrowserGuard`), with a cookie that no other site
-    can have sent.
+    Changes require JSON from a page of this service (`BrowserGuard`), with a cookie that no other site can have sent.
 
     Args:
-        services: what the pages work with.
-        audience: whom tokens must be for.
-        keys: verify tokens.
-        policy: who may review.
+        services: services that the pages use.
+        audience: required audience of tokens.
+        keys: keys that verify tokens.
+        policy: policy that says who may review.
     """
     session = Session(PATH, "classifeed_reviewer")
     callers = page_callers(

@@ -1,4 +1,4 @@
-"""Requests that people review, their opinions, verdicts that are kept, and callbacks."""
+"""Requests for reviews by people, their opinions, kept verdicts, and callbacks."""
 
 from alembic import op
 

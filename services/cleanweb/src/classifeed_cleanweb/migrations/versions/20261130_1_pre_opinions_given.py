@@ -1,4 +1,4 @@
-"""An index of opinions by time: they are counted by day."""
+"""An index of opinions by time, for counts by day."""
 
 from alembic import op
 
@@ -10,6 +10,6 @@ PHASE = "pre"
 def upgrade() -> None:
     # Reviewers write to the table all the time.
     with op.get_context().autocommit_block():
-        # What an attempt that died may have left behind is no usable index.
+        # A failed attempt may have left an invalid index behind.
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS opinions_given")
         op.execute("CREATE INDEX CONCURRENTLY opinions_given ON opinions (given_at)")

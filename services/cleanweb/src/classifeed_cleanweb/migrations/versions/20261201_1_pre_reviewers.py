@@ -1,4 +1,4 @@
-"""Who has reviewed a text, beside what was found: whoever decides an appeal must be somebody else."""
+"""Reviewers of a text, stored with its verdicts: another person must decide an appeal."""
 
 from alembic import op
 

@@ -10,7 +10,7 @@ PHASE = "pre"
 def upgrade() -> None:
     # Reviewers and requests write to the tables all the time.
     with op.get_context().autocommit_block():
-        # An attempt that died may have left behind an index that is not usable.
+        # A failed attempt may have left an invalid index behind.
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS reviews_leased")
         op.execute(
             "CREATE INDEX CONCURRENTLY reviews_leased ON reviews (leased_by, project)"

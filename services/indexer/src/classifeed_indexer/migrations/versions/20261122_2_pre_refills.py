@@ -1,4 +1,4 @@
-"""Shards that are to be filled again from the registry."""
+"""Shards to refill from the registry."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Tables of the shared mechanisms: leases, references to files, jobs; and what operators see of the jobs."""
+"""Tables of shared mechanisms: leases, references to files, jobs; and views of the jobs for operators."""
 
 from alembic import op
 

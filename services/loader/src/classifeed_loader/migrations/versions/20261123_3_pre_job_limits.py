@@ -1,4 +1,4 @@
-"""Job tables, version 2: limits and rotation of queues, schedules, indexes of done jobs."""
+"""Job tables, version 2: limits and rotation of queues, schedules, indexes of completed jobs."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Fetch ids follow the clock: the processor compares them, and a restored database must not give one twice."""
+"""Fetch ids follow the clock: the processor compares them, so a restored database must not reuse one."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Job tables, version 4: which caller of the job API made a job that has not ended."""
+"""Job tables, version 4: the API caller that created an open job."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Sources know the currency of amounts for which their files name none."""
+"""Sources store the currency for amounts without one."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Hosts of links have limits of their own, over all processes."""
+"""Limits per host of links, shared by all processes."""
 
 from alembic import op
 

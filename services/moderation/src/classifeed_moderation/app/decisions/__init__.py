@@ -1,1 +1,1 @@
-"""From verdicts to decisions: applied, recorded, reported, and judged again."""
+"""Decisions from verdicts: apply, record, report and rejudge them."""

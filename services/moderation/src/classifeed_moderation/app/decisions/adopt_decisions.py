@@ -1,4 +1,4 @@
-"""Adopt decisions that the owner of offers keeps, where a restore has lost them; report which numbers are lost."""
+"""Adopt decisions that a restore has lost from the owner of offers, and report which numbers are lost."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from classifeed_moderation.domain.rules import Judgement
 from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.store import decisions, subjects
 
-_MILLISECOND_BITS: Final = 10  # below them numbers of one millisecond differ (ADR 0090)
-# Decisions may be stored in another order than that of their numbers, but not by as much.
+_MILLISECOND_BITS: Final = 10  # the low bits distinguish decisions of one millisecond (ADR 0090)
+# Decisions may be stored in another order than that of their numbers, within this margin.
 _MARGIN_MS: Final = 60_000
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A decision as its owner keeps it, and the hash of the text that it is about."""
+    """A decision that the owner of offers has kept, and the hash of its text."""
 
     text_hash: bytes
     decision: KeptDecision
@@ -40,10 +40,10 @@ class Kept:
 async def adopt_decisions(
     tx: Tx, kept: Mapping[str, Kept], *, rules: Rules, outbox: Outbox, decided_at: datetime
 ) -> set[str]:
-    """Record decisions about stored texts that have none as late, report them, and return the keys of these texts.
+    """Record decisions about stored texts without an equally late decision, report them, and return the texts' keys.
 
-    An adopted refusal has the verdict that its ban names, so it can be judged again. A refusal by a rule that is not
-    among the rules counts as a reviewer's.
+    An adopted refusal gets the verdict that its ban names, so it can be rejudged. A refusal by an unknown rule counts
+    as a reviewer's.
     """
     locked = await subjects.lock_subjects(tx, kept)
     times = await decisions.find_times(tx, [each.decision_id for each in locked.values() if each.decision_id])
@@ -64,10 +64,13 @@ async def adopt_decisions(
 
 
 async def report_lost(tx: Tx, outbox: Outbox, sent: Sequence[TextsToJudge], *, kept_days: int) -> None:
-    """Report decisions that the owner has applied and that are not here: a restore has lost them.
+    """Report decisions that the owner has applied and that are missing here: a restore has lost them.
 
     Args:
-        kept_days: how long decisions are kept.
+        tx: transaction of the report.
+        outbox: sends the report.
+        sent: messages of the owner of offers.
+        kept_days: days that decisions are kept.
     """
     asked = {message.applied_decision_id: message for message in sent if message.applied_decision_id}
     if not asked:
@@ -95,5 +98,5 @@ def _adopt(subject: Subject, kept: KeptDecision, rules: Rules) -> tuple[Maker, D
     verdict = judgement.reason.verdict if judgement.reason is not None else None
     verdicts = (verdict,) if verdict is not None and maker is Maker.RULE else ()
     is_automatic = maker is Maker.RULE and not any(each.is_from_people for each in verdicts)
-    # The wait for the first decision was measured when that was made.
+    # The wait for the first decision was measured when the decision was made.
     return maker, Decision(replace(subject, decided_by=maker), judgement, verdicts, is_automatic=is_automatic)

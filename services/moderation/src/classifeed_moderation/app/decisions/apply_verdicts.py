@@ -35,7 +35,7 @@ _LOGGED_KEY_CHARS: Final = 200
 _log = structlog.get_logger(__name__)
 
 
-# The rules in force, with the version of their file.
+# The current rules, with the version of their file.
 Rules: TypeAlias = Loaded[RuleSet]
 
 
@@ -44,11 +44,11 @@ class Arrived:
     """Verdicts about one key.
 
     Attributes:
-        sent_key: as it was sent, or returned.
-        verdict_list: the verdicts.
-        request_id: of the callback; empty for responses and for verdicts that were kept.
-        keeps: whether equal texts may have these verdicts: not those that were kept themselves.
-        is_response: whether they are the response to a request of our own, which is made again while the text waits.
+        sent_key: key as it was sent, or returned.
+        verdict_list: verdicts about the key.
+        request_id: id of the callback; empty for responses and for kept verdicts.
+        keeps: whether equal texts may reuse these verdicts; false for kept verdicts.
+        is_response: whether they respond to a request of ours, which is repeated while the text waits.
     """
 
     sent_key: str
@@ -60,12 +60,12 @@ class Arrived:
 
 @dataclass(slots=True)
 class Applied:
-    """What became of verdicts.
+    """Outcome of applying verdicts.
 
     Attributes:
-        recorded: the decisions, those that were not applied among them.
-        unknown_keys: keys that nobody has stored.
-        released: equal texts that are due now.
+        recorded: recorded decisions, including those that were not applied.
+        unknown_keys: keys without a stored text.
+        released: number of equal texts that are due now.
     """
 
     recorded: list[Recorded] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Applied:
 
     @property
     def is_due(self) -> bool:
-        """Whether texts became due by it."""
+        """Whether texts became due."""
         return self.released > 0 or any(item.decision.is_recheck for item in self.recorded)
 
 
@@ -87,13 +87,13 @@ async def apply_verdicts(
     decided_at: datetime,
     longest_retry_s: float = 0.0,
 ) -> Applied:
-    """Apply verdicts to the texts that they are about; twice changes nothing.
+    """Apply verdicts to their texts; applying them again changes nothing.
 
-    Verdicts that are not applied are recorded once. A text whose request brings the same incomplete verdicts again is
-    requested later and later, at most `longest_retry_s` seconds apart.
+    Verdicts that are not applied are recorded once. If requests for a text repeat the same incomplete verdicts, the
+    text is requested at growing intervals of at most `longest_retry_s` seconds.
 
-    Locks the texts in the order of their keys, then the kept verdicts in the order of theirs, so that two of these
-    transactions never wait for each other in a circle. Several about one text are applied one after the other.
+    The texts, then the kept verdicts, are locked in the order of their keys, so that two such transactions never
+    deadlock. Several verdict lists about one text are applied one after the other.
     """
     applied = Applied()
     kept: dict[bytes, VerdictList] = {}
@@ -170,7 +170,7 @@ async def _record_each(
 async def _without_repeated(
     tx: Tx, decided: Sequence[Decision], arrived: Mapping[str, tuple[SentKey, Arrived]], *, longest_retry_s: float
 ) -> list[Decision]:
-    """Leave out what is recorded already and changes nothing, and put off the next request of such a text."""
+    """Omit verdicts that are recorded already and change nothing, and delay the next request of their texts."""
     kept_only = [decision for decision in decided if not decision.is_applied]
     ages = await decisions_table.find_repeated(tx, kept_only) if kept_only else {}
     put_off = {

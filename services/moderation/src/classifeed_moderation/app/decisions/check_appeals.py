@@ -1,4 +1,4 @@
-"""Check appeals: authors appeal about their own texts, and reviewers decide about those of others."""
+"""Permission checks of appeals: authors appeal for their own texts, and reviewers decide on those of others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SQL: Final = load_queries("classifeed_moderation.store", "appeals.sql")
 
 
 async def check_author(tx: Tx, key: str, author_id: str) -> None:
-    """Pass where the author of a text appeals, or the seller of its offer.
+    """Check that the author of a text, or the seller of its offer, appeals.
 
     Raises:
         PermissionDenied: APPEAL_OF_ANOTHER.
@@ -27,7 +27,7 @@ async def check_author(tx: Tx, key: str, author_id: str) -> None:
 
 
 async def check_reviewer(tx: Tx, appeal: Any, subject: Subject, reviewer: str) -> None:
-    """Pass where a reviewer neither wrote a text nor decided about it before.
+    """Check that a reviewer neither wrote a text nor decided about it before.
 
     Raises:
         PermissionDenied: REVIEWER_IS_AUTHOR, REVIEWER_DECIDED_BEFORE.

@@ -1,4 +1,4 @@
-"""VerdictRecorder: writes what the verdict service has found, many texts in a transaction."""
+"""VerdictRecorder: records verdicts and reviews by people, many texts per transaction."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WithPeople:
-    """People have a text."""
+    """A text that people are reviewing."""
 
     task: Task
 
 
 Recordable: TypeAlias = Arrived | WithPeople
-# What could not be written, by its place among what was given.
+# Faults of items that could not be written, by index of the item.
 Faults: TypeAlias = Mapping[int, Exception]
 
 
@@ -45,15 +45,18 @@ class _Batch:
 
 
 class VerdictRecorder:
-    """Collects what comes while a transaction writes what came before, and writes it together.
+    """Collects items while a transaction writes earlier items, and writes them together.
 
     Args:
-        current_rules: returns the rules in force.
-        max_pending_duration_s: how long people may have a text.
-        gathered_items: how many end the pause in which responses gather: fewer than may be under way at a time, or
-            all that are would wait for others.
+        database: database of the texts.
+        outbox: sends the decisions.
+        clock: clock for the time of decisions.
+        current_rules: returns the current rules.
+        max_pending_duration_s: seconds that people may have a text.
+        gathered_items: number of items that ends the linger pause. It must be below the number of concurrent
+            responses, or all of them would wait for more.
         on_decided: called after the commit of decisions.
-        on_due: called after the commit when texts became due.
+        on_due: called after a commit that made texts due.
     """
 
     def __init__(
@@ -81,15 +84,15 @@ class VerdictRecorder:
         self._has_gathered = asyncio.Event()
 
     async def record(self, items: Sequence[Recordable], *, gathers: bool = False) -> None:
-        """Return once all is committed, a few hundred at a time: many in one transaction would hold the event loop.
+        """Record items and return once all are committed; transactions are small so as not to block the event loop.
 
         Args:
-            items: what is recorded.
-            gathers: whether it may wait until more has come; not where somebody waits.
+            items: verdicts and texts under review.
+            gathers: whether the items may wait for more; False if a caller waits for the response.
 
         Raises:
-            Exception: what the transaction raised, or one of these could not be written: whoever sent them must not
-                believe that they are stored.
+            Exception: the fault of the transaction, or of one item that could not be written. The caller must not
+                confirm the items as stored.
         """
         for begin in range(0, len(items), _BATCH):
             await self._record(items[begin : begin + _BATCH], gathers=gathers)
@@ -110,10 +113,10 @@ class VerdictRecorder:
                 raise faults[place]
 
     async def write(self, items: Sequence[Recordable]) -> Faults:
-        """Write it together; what cannot be written does not hold up the rest, and is returned.
+        """Write items together; return the faults of items that cannot be written, which do not hold up the others.
 
         Raises:
-            Exception: what passes by itself.
+            Exception: a transient fault.
         """
         try:
             await self._write(items)
@@ -133,7 +136,7 @@ class VerdictRecorder:
             began_s = time.monotonic()
             try:
                 faults = await self.write(batch.items)
-            except Exception as error:  # noqa: BLE001 - each that waits for the batch gets it
+            except Exception as error:  # noqa: BLE001 - all callers that wait for the batch get it
                 batch.written.set_exception(error)
                 batch.written.exception()
             except asyncio.CancelledError:

@@ -1,4 +1,4 @@
-"""Rejudge texts: stored verdicts by the rules in force, slice by slice, without a request."""
+"""Rejudge texts: judge stored verdicts by the current rules, slice by slice, without requests."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ async def rejudge_slice(
     decided_at: datetime,
     limit: int = SLICE_TEXTS,
 ) -> tuple[str | None, int]:
-    """Judge the next texts; return where the following slice begins (None: this was the last one), and how many.
+    """Judge the next texts; return the start of the next slice (None: this was the last) and the number of texts.
 
-    A text changes where the rules give it another status, or a point other tags. A refused point or comment stays
-    removed, whatever the rules say now. What a reviewer decided stays as it is, and so does what waits.
+    A text changes if the rules give it another status, or a point other tags. A refused point or comment stays
+    refused under any rules. Decisions of reviewers stay, and waiting texts are skipped.
     """
     texts = await rejudging.list_judged(tx, kind, after=after, limit=limit)
     found = {text.key: judgement for text in texts if (judgement := _judge(text, rules.value)) is not None}
@@ -53,7 +53,7 @@ async def rejudge_slice(
 async def _change(
     tx: Tx, keys: Collection[str], *, rules: Rules, outbox: Outbox, decided_at: datetime
 ) -> dict[str, Judgement]:
-    """Lock texts, judge them as they are now, and record what changes; return it."""
+    """Lock texts, judge their current state, and record and return the changes."""
     changed = [
         Decision(subject, judgement, subject.verdicts, is_automatic=_is_automatic(subject))
         for subject in (await subjects.lock_subjects(tx, keys)).values()
@@ -68,7 +68,7 @@ async def _change(
 
 
 def _judge(text: JudgedText | Subject, rules: RuleSet) -> Judgement | None:
-    """Return what the rules make of a text now, or None where that changes nothing."""
+    """Return the judgement of a text by the current rules, or None if nothing changes."""
     if text.status is Status.PENDING or (text.status is Status.DISAPPROVED and text.kind is not Kind.OFFER):
         return None
     judgement = rules.judge(text.verdicts, kind=text.kind, region_ids=text.region_ids, tags=text.tags)

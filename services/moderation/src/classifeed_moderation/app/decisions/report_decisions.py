@@ -1,4 +1,4 @@
-"""Report decisions: as events for whoever listens, and as outcomes for the owner of the offers."""
+"""Report decisions: as events for all listeners, and as outcomes for the owner of the offers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _count(applied: Sequence[Recorded]) -> None:
 
 @lru_cache(maxsize=1024)
 def _timestamp(moment: datetime) -> Timestamp:
-    """Return a moment as a message, to be copied: each comes several times, and making it takes ten times as long."""
+    """Return a time as a message to copy; cached because building one is slow and each time occurs several times."""
     message = Timestamp()
     message.FromDatetime(moment)
     return message

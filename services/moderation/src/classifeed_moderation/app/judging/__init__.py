@@ -1,1 +1,1 @@
-"""From a stored text to a request: the queue in memory, the claims of what is due, and the workers."""
+"""Path of a stored text to a request: the queue in memory, the claims of due texts, and the workers."""

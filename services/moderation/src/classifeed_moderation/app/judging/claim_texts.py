@@ -1,4 +1,4 @@
-"""ClaimTexts: claims texts that are due, so that many of one seller do not delay the few of another."""
+"""ClaimTexts: claims due texts so that a seller with many texts does not delay a seller with few."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _SELLERS: Final = 50
 
 
 class ClaimTexts:
-    """Claims texts of a kind, oldest first; of offers, half of them in equal shares of the next sellers.
+    """Claims texts of a kind, oldest first. For offers, the next sellers share one half of the texts equally.
 
-    The sellers are served in rotation, beginning behind the last one of the claim before. What they leave of their half
-    goes to the oldest texts, whosever they are. Each process has a rotation of its own.
+    The rotation of sellers continues after the last seller of the previous claim. If the sellers do not use up their
+    half, the oldest texts of any seller get the rest. Each process rotates separately.
 
     Args:
-        retry_s: how long other processes leave claimed texts alone.
+        retry_s: seconds that other processes skip claimed texts.
     """
 
     def __init__(self, *, retry_s: float) -> None:
@@ -27,7 +27,7 @@ class ClaimTexts:
         self._last_seller = ""
 
     async def __call__(self, tx: Tx, kind: Kind, limit: int) -> list[DueText]:
-        """Return at most `limit` texts; fewer only where no more are due, or others are claiming them."""
+        """Return at most `limit` texts; fewer only if no more are due, or other processes are claiming them."""
         shared = await self._claim_shares(tx, (limit + 1) // 2) if kind is Kind.OFFER else []
         rest = limit - len(shared)
         return shared + (await subjects.claim_due(tx, kind, limit=rest, retry_s=self._retry_s) if rest else [])

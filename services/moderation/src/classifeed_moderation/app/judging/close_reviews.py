@@ -1,4 +1,4 @@
-"""ReviewCloser: closes the reviews of texts that need none any more, at the verdict service."""
+"""ReviewCloser: closes reviews at the verdict service whose texts no longer need a verdict."""
 
 from __future__ import annotations
 
@@ -24,15 +24,18 @@ _log = structlog.get_logger(__name__)
 
 
 class ReviewCloser:
-    """Every `check_interval_s`: closes the reviews of texts that were changed, removed or decided.
+    """Closes the reviews of changed, removed or decided texts every `check_interval_s`.
 
-    Each key is closed several times, at doubling intervals. A repeated call closes a review that a request under way
-    has opened, or that a restored verdict service has again. A service without `close` gets one call an hour.
+    Each key is closed several times, at doubling intervals. A repeated call closes a review that a concurrent request
+    has opened, or that a restore of the verdict service brought back. A service without `close` gets one call an hour.
 
     Args:
-        service: what gets the calls.
-        batch: keys in a call, at most.
-        pacer: limits the calls a second; None: no limit.
+        database: database of the keys.
+        service: verdict service.
+        clock: clock for pauses.
+        check_interval_s: seconds between rounds.
+        batch: maximum keys per call.
+        pacer: limits the calls per second; None: no limit.
     """
 
     def __init__(
@@ -71,7 +74,7 @@ class ReviewCloser:
         return self._work.blocked()
 
     async def round(self) -> bool:
-        """Close what is due, up to the first call that fails; return whether more may be due."""
+        """Close due reviews until the first call fails; return whether more may be due."""
         if self._clock.monotonic_s() < self._paused_until_s:
             return False
         async with self._database.transaction() as tx:

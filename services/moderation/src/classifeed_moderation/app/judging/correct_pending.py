@@ -1,4 +1,4 @@
-"""PendingCorrector: finds texts that are due, and puts them on the queue, whatever failed before."""
+"""PendingCorrector: puts due texts on the queue, regardless of earlier failures."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _log = structlog.get_logger(__name__)
 
 
 class PendingCorrector:
-    """Every `check_interval_s`: claims what is due, oldest first, as much as the queue has room for.
+    """Claims due texts every `check_interval_s`, oldest first, up to the room in the queue.
 
-    A full queue, or one without workers, ends the round of its kind; the next one begins once there are workers and it
-    is half empty. Texts that are equal to one with kept verdicts are decided here, without a request; of several equal
-    ones the first is requested, and its decision releases the others.
+    A full queue, or a queue without workers, ends the round of its kind. The next round begins once there are workers
+    and the queue is half empty. A text that equals one with kept verdicts is decided without a request. Of several
+    equal texts, the first is requested, and its decision releases the others.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class PendingCorrector:
         self._faults = {kind: LastingFault() for kind in Kind}
 
     def wake(self) -> None:
-        """Look for due texts now; call it after the commit that made some due."""
+        """Look for due texts now; call it after a commit that made texts due."""
         for woken in self._woken.values():
             woken.set()
 
@@ -64,7 +64,7 @@ class PendingCorrector:
                 group.create_task(self._run_kind(kind, stop))
 
     async def round(self, kind: Kind) -> bool:
-        """Claim texts of a kind until none is due or the queue is full; return whether it ended for a full queue."""
+        """Claim texts of a kind until none is due or the queue is full; return whether the queue is full."""
         while room := min(self._queue.room(kind), _BATCH):
             async with self._database.transaction() as tx:
                 due = await self._claim(tx, kind, room)
@@ -87,7 +87,7 @@ class PendingCorrector:
         return True
 
     async def measure(self) -> dict[str, str]:
-        """Measure what waits; for a Watch. What is found blocks nobody."""
+        """Set the metrics of waiting texts, for a Watch. Nothing is reported as blocked."""
         async with self._database.connection() as connection:
             waiting = await subjects.count_waiting(connection)
         for kind in Kind:
@@ -105,7 +105,7 @@ class PendingCorrector:
         return blocked
 
     async def backlog(self) -> dict[str, int]:
-        """Return how many texts wait, by kind."""
+        """Return the number of waiting texts by kind."""
         async with self._database.connection() as connection:
             waiting = await subjects.count_waiting(connection)
         return {f"{kind.lower()}_texts": count for kind, (count, _) in waiting.items()}
@@ -119,14 +119,14 @@ class PendingCorrector:
             try:
                 is_full = await self.round(kind)
                 fault.clear()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the next round may succeed
+            except Exception as error:  # noqa: BLE001 - the next round may succeed after any fault
                 log_fault(_log, "moderation.round.failed", error, retry_in_s=self._check_s, noted_in=fault)
             if not is_full:
                 await gather_records(began_s, stop, longest_s=_GATHER_S)
             await self._pause(self._queue.half_empty(kind) if is_full else woken, stop, is_full=is_full)
 
     async def _pause(self, event: asyncio.Event, stop: asyncio.Event, *, is_full: bool) -> None:
-        """Wait for an event, at most until the next check; a full queue is waited for as long as it takes."""
+        """Wait for an event until the next check; wait for a full queue without limit."""
         waits = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(stop.wait())]
         try:
             await asyncio.wait(waits, timeout=None if is_full else self._check_s, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""TextJudge: workers that take texts from the queue in memory and have them judged."""
+"""TextJudge: workers that take texts from the queue in memory and request verdicts."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from classifeed_moderation.metrics import REQUESTS
 
 _RECORD_PAUSE_S: Final = 0.1
 _RECORD_LONGEST_PAUSE_S: Final = 5.0
-_RECORD_LIMIT_S: Final = 45.0  # then their texts are about to be due again
-_FORGET_FAULT_S: Final = 600.0  # texts that wait are requested every minute
+_RECORD_LIMIT_S: Final = 45.0  # after that, the texts are about to be due again
+_FORGET_FAULT_S: Final = 600.0  # waiting texts are requested every minute
 _log = structlog.get_logger(__name__)
 
 
 class RequestFailed(Exception):
-    """What the verdict service has responded to a request, or that it did not."""
+    """Fault of a request to the verdict service, from its response or without one."""
 
 
 class TextJudge:
-    """Requests verdicts, `workers` at a time, and has them recorded. What fails stays as it is until it is due."""
+    """Requests verdicts with `workers` workers and records them. A failed text waits until it is due again."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class TextJudge:
         self._record_fault = LastingFault(forget_after_s=_FORGET_FAULT_S)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop`; texts under way are given up, and are due again after RETRY_INTERVAL_S."""
+        """Work until `stop`; texts in progress are abandoned, and are due again after RETRY_INTERVAL_S."""
         self._queue.open()
         workers = [asyncio.create_task(self._work(), name=f"judge-{number}") for number in range(self._workers)]
         stopping = asyncio.create_task(stop.wait())
@@ -71,7 +71,7 @@ class TextJudge:
             await asyncio.gather(stopping, *workers, return_exceptions=True)
 
     def blocked(self) -> dict[str, str]:
-        """Return why no verdicts come, or why they cannot be recorded, if that has lasted."""
+        """Return why no verdicts arrive, or why they cannot be recorded, if that has lasted."""
         return {
             **self._request_fault.blocked("verdicts", "requesting verdicts", "Texts wait for them"),
             **self._record_fault.blocked("decisions", "recording verdicts", "Their texts are requested again"),
@@ -83,14 +83,14 @@ class TextJudge:
             try:
                 if await self._judge(tasks):
                     self._record_fault.clear()
-            except Exception as error:  # noqa: BLE001 - a text that fails must not end the others' worker
+            except Exception as error:  # noqa: BLE001 - a failed text must not end the worker
                 log_fault(_log, "moderation.response.not_recorded", error, key=tasks[0].key, texts=len(tasks))
                 self._record_fault.note(error)
             finally:
                 self._queue.done(tasks)
 
     async def _judge(self, tasks: Sequence[Task]) -> bool:
-        """Request verdicts, and have them recorded; return whether there were any."""
+        """Request verdicts and record them; return whether there were any."""
         found: list[Recordable] = []
         failed: dict[tuple[str, str], list[str]] = {}
         for task, response in zip(tasks, await self.request(tasks), strict=True):
@@ -107,7 +107,7 @@ class TextJudge:
         return bool(found)
 
     async def _record(self, found: Sequence[Recordable]) -> None:
-        """Have it recorded, also after a restart of the database: nobody shall be paid for the same verdicts twice."""
+        """Record verdicts, retrying through a restart of the database: the same verdicts must not be paid for twice."""
         limit_s = time.monotonic() + _RECORD_LIMIT_S
         pause_s = _RECORD_PAUSE_S
         while True:
@@ -123,7 +123,7 @@ class TextJudge:
             pause_s = min(pause_s * 2, _RECORD_LONGEST_PAUSE_S)
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
-        """Request verdicts about texts, as the breaker lets it; nothing is recorded."""
+        """Request verdicts when the breaker permits it; nothing is recorded."""
         await self._breaker.enter()
         succeeded: bool | None = None
         try:

@@ -1,4 +1,4 @@
-"""TaskQueue: texts that wait in memory for a worker, by kind, so that many of one kind do not delay another."""
+"""TaskQueue: texts that wait in memory for a worker, by kind, so that one kind does not delay another."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _BATCH_CHARACTERS: Final = 100_000
 
 
 class TaskQueue:
-    """A bounded queue for each kind. A text is in it once, from `put` to `done`. For one event loop.
+    """Bounded queue for each kind. A text is in it once, from `put` to `done`. For one event loop.
 
-    It has room from `open` to `close`, while there are workers: other processes leave alone what is queued here.
+    It has room only from `open` to `close`, while there are workers, because other processes skip texts queued here.
 
     Args:
-        size: texts of a kind that wait, at most.
-        limits: texts of a kind that workers may have at a time, for kinds that have such a limit.
-        batches: texts of a kind that a worker takes together, for kinds of which it takes more than one.
+        size: maximum waiting texts of a kind.
+        limits: maximum texts of a kind that workers process concurrently; other kinds have no limit.
+        batches: maximum texts of a kind that a worker takes together; one of other kinds.
     """
 
     def __init__(
@@ -45,15 +45,15 @@ class TaskQueue:
         return self._is_open
 
     def open(self) -> None:
-        """Have room: workers begin."""
+        """Open the queue: workers begin."""
         self._set_open(True)
 
     def close(self) -> None:
-        """Have no more room: the workers end."""
+        """Close the queue: the workers end, and it has no more room."""
         self._set_open(False)
 
     def put(self, task: Task) -> None:
-        """Add a text if there is room, without waiting; one for which a queue with workers has none is counted."""
+        """Add a text without waiting; if the queue has workers but no room, the text is dropped and counted."""
         if not self._is_open or _identity(task) in self._known:
             return
         if self.room(task.kind):
@@ -62,7 +62,7 @@ class TaskQueue:
             DROPPED.labels(task.kind.lower()).inc()
 
     def put_all(self, tasks: Collection[Task]) -> None:
-        """Add texts of one kind for which there was room, whatever was added since then."""
+        """Add texts of one kind for which there was room, even if other texts were added since then."""
         if unknown := [task for task in tasks if _identity(task) not in self._known]:
             self._add(unknown)
 
@@ -71,19 +71,19 @@ class TaskQueue:
         return self._room(kind, self._size)
 
     def room_for_new(self, kind: Kind) -> int:
-        """Return how many texts of a kind may be added that were never due: half of the places are for due ones."""
+        """Return how many texts of a kind that were never due may be added: half of the room is for due texts."""
         return self._room(kind, self._size // 2)
 
     def lengths(self) -> dict[Kind, int]:
-        """Return how many texts of each kind wait."""
+        """Return the number of waiting texts of each kind."""
         return {kind: len(waiting) for kind, waiting in self._waiting.items()}
 
     def half_empty(self, kind: Kind) -> asyncio.Event:
-        """Return an event that is set while it is open and at most half of the places of a kind are taken."""
+        """Return an event that is set while the queue is open and at most half full for a kind."""
         return self._half_empty[kind]
 
     async def take(self) -> list[Task]:
-        """Return the next texts, of the kind that workers have the fewest of; wait while there is none."""
+        """Return the next texts, of the kind with the fewest texts in progress; wait while there is none."""
         while (kind := self._next_kind()) is None:
             taker = asyncio.get_running_loop().create_future()
             self._takers.append(taker)
@@ -106,7 +106,7 @@ class TaskQueue:
         return tasks
 
     def done(self, tasks: Sequence[Task]) -> None:
-        """Say that a worker is through with texts that it took together; they may be added again."""
+        """Mark texts that a worker took together as done; they may be added again."""
         self._running[tasks[0].kind] -= len(tasks)
         self._known.difference_update(map(_identity, tasks))
         self._wake()
@@ -143,7 +143,7 @@ class TaskQueue:
             self._half_empty[kind].clear()
 
     def _wake(self) -> None:
-        """Wake one taker if there is something for it; once it has taken, it wakes the next."""
+        """Wake one taker if there is a text for it; after taking, it wakes the next one."""
         while self._takers and self._next_kind() is not None:
             taker = self._takers.popleft()
             if not taker.done():

@@ -17,10 +17,10 @@ from classifeed_moderation.store.subjects import NewSubject
 
 
 class TextStore:
-    """Stores texts, PENDING or approved at once; nothing waits for the verdict service.
+    """Stores texts as PENDING or approved, without waiting for the verdict service.
 
-    `add` belongs into the transaction that stores what the texts belong to, `enqueue` after its commit. Where no
-    workers run, texts are due at once, for another process.
+    Call `add` in the transaction that stores the owners of the texts, and `enqueue` after its commit. If this process
+    has no workers, the texts are due at once for another process.
     """
 
     def __init__(self, queue: TaskQueue, outbox: Outbox, clock: Clock, *, retry_interval_s: float) -> None:
@@ -32,10 +32,12 @@ class TextStore:
     async def add(self, tx: Tx, texts: Sequence[NewSubject], *, exemption: str = "") -> None:
         """Store the texts of new points and comments.
 
-        A text that is there already belongs to a point or comment that a restore has lost: it is replaced.
+        An existing text under the same key belongs to a point or comment that a restore has lost: it is replaced.
 
         Args:
-            exemption: why those that are approved already need no verdict; recorded as the rule of their decisions.
+            tx: transaction that stores the owners of the texts.
+            texts: new texts.
+            exemption: reason why approved texts need no verdict; recorded as the rule of their decisions.
         """
         retry_s = self._retry_s if self._queue.is_open else 0.0
         added = await subjects.add_subjects(tx, texts, retry_s=retry_s)
@@ -54,7 +56,7 @@ class TextStore:
         await report_decisions(tx, self._outbox, recorded)
 
     def enqueue(self, texts: Sequence[NewSubject]) -> None:
-        """Hand texts to the workers of this process, without waiting; those that find no room are taken once due."""
+        """Hand texts to the workers of this process without waiting; texts without room are claimed once due."""
         for text in texts:
             if text.status is Status.PENDING:
                 self._queue.put(text.task)

@@ -1,4 +1,4 @@
-"""TakeOfferTexts: stores texts of offers that are new, and reports again what is decided."""
+"""TakeOfferTexts: stores new texts of offers, and reports decided ones again."""
 
 from __future__ import annotations
 
@@ -27,16 +27,21 @@ _log = structlog.get_logger(__name__)
 
 
 class TakeOfferTexts:
-    """Stores texts of offers, and hands those that are new to the workers of this process.
+    """Stores texts of offers, and hands new texts to the workers of this process.
 
-    A new text goes into the queue right after the commit while the queue has room for new ones: it is stored as if it
-    had been claimed. Where there is no room, as without workers, and where verdicts about an equal text are kept, it is
-    due at once. Of several equal ones the first is requested, and its decision releases the others.
+    A new text enters the queue after the commit if there is room for new texts; it is then stored as claimed.
+    Otherwise it is due at once: without room, without workers, or if verdicts about an equal text are kept. Of several
+    equal texts, the first is requested, and its decision releases the others.
 
     Args:
-        current_rules: returns the rules in force.
-        decisions_days: how long decisions are kept.
-        on_due: called after the commit when texts are due.
+        queue: queue of the workers.
+        outbox: sends outcomes.
+        clock: clock for the time of decisions.
+        current_rules: returns the current rules.
+        retry_interval_s: seconds until a claimed text is due again.
+        kept_verdicts_s: seconds that verdicts are kept for equal texts.
+        decisions_days: days that decisions are kept.
+        on_due: called after a commit that made texts due.
     """
 
     def __init__(
@@ -61,17 +66,17 @@ class TakeOfferTexts:
         self._on_due = on_due
 
     async def __call__(self, tx: Tx, sent: Sequence[TextsToJudge]) -> None:
-        """Store texts that are new, and put the outcomes of those that are decided into the outbox once more.
+        """Store new texts, and put the outcomes of decided texts into the outbox again.
 
-        A text that comes with a decision needs none: the decision is adopted. Decisions that a restore has lost are
-        reported. Texts of removed offers that wait are deleted.
+        A decision that arrives with a text is adopted. Decisions that a restore has lost are reported. Waiting texts of
+        removed offers are deleted.
         """
         await report_lost(tx, self._outbox, sent, kept_days=self._decisions_days)
         newest = _newest(sent)
         if removed := _removed(sent):
             newest = {key: found for key, found in newest.items() if found[0].content_version > removed.get(key, -1)}
             gone = {key: version for key, version in removed.items() if key not in newest}
-            # Others lock texts in the order of their keys, too.
+            # The order of the keys prevents deadlocks: other transactions lock texts in this order, too.
             await subjects.lock_keys(tx, [*newest, *gone])
             await closings.remove_offer_texts(tx, gone)
         if not newest:
@@ -99,7 +104,7 @@ class TakeOfferTexts:
             await self._report_again(tx, [text for text in texts if text.key not in done])
 
     async def _choose(self, tx: Tx, texts: Sequence[NewOfferText]) -> set[bytes]:
-        """Return the keys of the texts that go into the queue: as many as it has room for, oldest first."""
+        """Return the keys of the texts that enter the queue: as many as there is room for, oldest first."""
         if not texts or not (room := self._queue.room_for_new(Kind.OFFER)):
             return set()
         keys = dict.fromkeys(text.cache_key for text in texts)
@@ -125,7 +130,7 @@ def _removed(sent: Iterable[TextsToJudge]) -> dict[str, int]:
 
 
 def judged_again(row: Any, rules: Rules) -> OfferTextJudged:
-    """Return the outcome of a text that is decided, as it was reported before."""
+    """Return the outcome of a decided text, as it was reported before."""
     judged = OfferTextJudged(
         external_id=row.external_id,
         text_hash=row.text_hash,
@@ -140,7 +145,7 @@ def judged_again(row: Any, rules: Rules) -> OfferTextJudged:
 
 
 def _newest(sent: Iterable[TextsToJudge]) -> dict[str, tuple[NewOfferText, KeptDecision | None]]:
-    """Return the newest text of each offer, and the decision that came with it."""
+    """Return the newest text of each offer, and the decision that arrived with it."""
     newest: dict[str, tuple[NewOfferText, KeptDecision | None]] = {}
     for message in sent:
         for text in message.texts:

@@ -1,4 +1,4 @@
-"""ChangePoint: reads a point, changes it, and writes it if nobody has changed it meanwhile; else once more."""
+"""Change a point with optimistic locking: read, change, write, and retry on a concurrent change."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ Change: TypeAlias = Callable[[Tx, Point], Awaitable[Point | None]]
 
 
 class _PointChangedError(Exception):
-    """Somebody was faster: the transaction is rolled back."""
+    """The point changed concurrently: the transaction is rolled back."""
 
 
 async def change_point(database: Database, point_id: UUID, change: Change) -> Point:
-    """Return a point after its change.
+    """Change a point and return it.
 
     Args:
-        change: returns the changed point, or None where nothing changes; called again with the point as it is then, in
-            a new transaction, when somebody was faster. What else it writes belongs to the same transaction.
+        database: database of the points.
+        point_id: id of the point.
+        change: returns the changed point, or None if nothing changes. After a concurrent change it is called again
+            with the current point in a new transaction. Its other writes belong to the same transaction.
 
     Raises:
         NotFound: there is no such point, or it is removed.
-        Aborted: somebody was faster each time.
+        Aborted: the point changed concurrently at each attempt.
     """
     for _ in range(_TRIES):
         try:
@@ -51,5 +53,5 @@ async def change_point(database: Database, point_id: UUID, change: Change) -> Po
 
 
 def point_not_found(point_id: UUID) -> NotFound:
-    """Return the error for a point that is not there, or not for this caller."""
+    """Return the error for a point that does not exist, or that this caller may not see."""
     return NotFound("POINT_NOT_FOUND", f"There is no points/{point_id}, it is removed, or not approved yet.")

@@ -1,4 +1,4 @@
-"""Comment a point: the comment is stored and returned at once, its text is judged afterwards."""
+"""Comment on a point: the comment is stored and returned at once, and its text is judged later."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from classifeed_moderation.store.subjects import NewSubject
 async def comment_point(
     database: Database, texts: TextStore, *, point_id: UUID, author: Author, text: str, request_id: str
 ) -> int:
-    """Store a comment in the regions of its point, and return its index; the same request again returns the same index.
+    """Store a comment in the regions of its point, and return its index; a repeated request returns the same index.
 
     Raises:
         NotFound: there is no such point, or it is removed.
-        Aborted: the point changed again and again meanwhile.
+        Aborted: the point changed concurrently at each attempt.
     """
     added: list[NewSubject] = []
     index = 0
@@ -34,7 +34,7 @@ async def comment_point(
             index = known
             return None
         index = point.comments
-        # A restored point has forgotten comments whose texts are still there: verdicts about them may still come.
+        # A restored point has lost comments whose texts still exist: verdicts about them may still arrive.
         while await subjects.find_subject(tx, comment_key(point_id, index)) is not None:
             index += 1
         owner = await subjects.find_subject(tx, point_key(point_id))

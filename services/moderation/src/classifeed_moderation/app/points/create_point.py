@@ -1,4 +1,4 @@
-"""Create a point: it is stored and returned at once, its text is judged afterwards."""
+"""Create a point: it is stored and returned at once, and its text is judged later."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def create_point(
     longitude: float,
     region_ids: Sequence[int],
 ) -> None:
-    """Store a point, PENDING or approved. The same one again changes nothing, unless a restore has lost its text.
+    """Store a point as PENDING or approved. A repeated request changes nothing, unless a restore has lost its text.
 
     Raises:
         AlreadyExists: another point has this id.

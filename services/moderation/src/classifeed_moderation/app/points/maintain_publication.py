@@ -1,4 +1,4 @@
-"""PointPublication: keeps the search at what points are now, from the schema to the last push."""
+"""PointPublication: keeps the search consistent with the points, from the schema to the last push."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ class Registry(Documents, ListedDocuments, Protocol):
 
 
 class PointPublication:
-    """Puts the schema, then pushes approved points and removes the others, one process at a time.
+    """Registers the schema, then pushes approved points and removes the others, in one process at a time.
 
     It also compares the registry with the points, so that a restore of either leaves no other documents.
 
     Args:
+        database: database of the points.
         registry: the receiver, for the client `points`.
-        begin: begins to publish all points once more, in the transaction that notes a loss.
-        round_s: shortest time between two comparisons with the registry and counts of lost texts, in seconds.
+        leases: leases that exclude other processes.
+        begin: starts to publish all points again, in the transaction that records a loss.
+        round_s: minimum seconds between two comparisons with the registry and counts of lost texts.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class PointPublication:
                 group.create_task(self._comparison.run(stop))
 
     async def backlog(self) -> dict[str, int]:
-        """Return how many points are not published in their newest version."""
+        """Return the number of points whose newest version is not published."""
         return {"points_unpublished": await self._pusher.backlog()}
 
     def blocked(self) -> Mapping[str, str]:

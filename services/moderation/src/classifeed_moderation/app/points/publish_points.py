@@ -1,4 +1,4 @@
-"""Publish points that changed: their documents to the receiver, and what its results mean for them."""
+"""Push documents of changed points to the receiver, and record its results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from classifeed_moderation.metrics import PUSHED
 from classifeed_moderation.store import publishing
 from classifeed_moderation.store.publishing import Overtaken
 
-# An INVALID one is done with as well: it would be refused again for ever, and hold up the others.
+# An INVALID document counts as settled: pushing it again would fail each time and delay the others.
 _SETTLED: Final = (PUSH_OUTCOME_ACK, PUSH_OUTCOME_STALE, PUSH_OUTCOME_INVALID)
 _log = structlog.get_logger(__name__)
 
@@ -39,7 +39,7 @@ class PublishPoints:
         """Push the points that the publish mark selects, and return for each whether it is settled.
 
         Raises:
-            DomainError: nothing is known of these rows.
+            DomainError: the outcome of these rows is unknown.
         """
         self._positions, self._overtaken = {}, []
         pushed = await self._publisher.push(await map_yielding(compose, dues))
@@ -58,16 +58,16 @@ class PublishPoints:
         return [result.outcome in _SETTLED for result in pushed.results]
 
     async def record(self, tx: Tx) -> None:
-        """Write what the last push means, in the transaction that moves its marks."""
+        """Write the effects of the last push, in the transaction that moves its marks."""
         await self._publisher.record(tx, self._positions)
         if self._overtaken:
             raised = await publishing.raise_versions(tx, self._overtaken)
             _log.warning("moderation.versions.raised", points=raised, example=str(self._overtaken[0].point_id))
 
     async def check(self) -> None:
-        """Compare what the receiver has with what it acknowledged, while nothing is due.
+        """Compare the receiver's state with what it acknowledged, while nothing is due.
 
         Raises:
-            DomainError: the receiver is away, or went back.
+            DomainError: the receiver is unreachable, or has lost data.
         """
         await self._publisher.check()

@@ -14,12 +14,12 @@ from classifeed_moderation.store import closings
 
 
 async def remove_point(database: Database, clock: Clock, *, point_id: UUID) -> bool:
-    """Remove a point with its comments; return False where it was not there. Its texts are kept for audit.
+    """Remove a point with its comments; return False if there was none. Its texts are kept for audit.
 
     Texts that wait for a verdict are not requested again, and their reviews are closed.
 
     Raises:
-        Aborted: the point changed again and again meanwhile.
+        Aborted: the point changed concurrently at each attempt.
     """
 
     async def change(tx: Tx, point: Point) -> Point:

@@ -1,4 +1,4 @@
-"""Vote about a point: an author has one vote, and may change it."""
+"""Vote on a point: an author has one vote, and may change it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from classifeed_moderation.store import points, subjects
 
 
 async def vote_point(database: Database, *, point_id: UUID, author_id: str, is_for: bool) -> Point:
-    """Count a vote, and return the point; the same vote again changes nothing.
+    """Count a vote, and return the point; a repeated vote changes nothing.
 
     Raises:
         NotFound: there is no such point, it is removed, or it is not approved.
-        Aborted: the point changed again and again meanwhile.
+        Aborted: the point changed concurrently at each attempt.
     """
 
     async def change(tx: Tx, point: Point) -> Point | None:

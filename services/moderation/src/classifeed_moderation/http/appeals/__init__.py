@@ -1,1 +1,1 @@
-"""Pages on which reviewers decide appeals."""
+"""Web pages on which reviewers decide appeals."""

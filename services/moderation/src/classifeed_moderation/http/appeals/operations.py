@@ -1,4 +1,4 @@
-"""What the pages send: decisions."""
+"""Operations of the pages: decisions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_BODY_BYTES: Final = 32 << 10
 
 @dataclass(frozen=True, slots=True)
 class AppealServices:
-    """What the operations work with."""
+    """Services that the operations use."""
 
     appeals: Appeals
 
@@ -39,7 +39,7 @@ class AppealDecided(BaseModel):
 
 
 async def decide_appeal(services: AppealServices, request: ApiRequest) -> AppealDecided:
-    """Decide an appeal under the name of the person who has signed in."""
+    """Decide an appeal under the name of the signed-in person."""
     decision: AppealDecision = request.body
     made = await services.appeals.DecideAppeal(
         DecideAppealRequest(

@@ -1,4 +1,4 @@
-"""The pages: open appeals, and one appeal with its text, the decision and the form."""
+"""The pages: open appeals, and one appeal with its text, its decision and the form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from classifeed_moderation.store import subjects
 API: Final = "appeals"
 PATH: Final = "/appeals"
 PAGES: Final = Templates(__package__, path=PATH, brand="Appeals", script="appeals.js")
-# Appeals are read as by RPC; their methods look at no context.
+# Appeals are read through the RPC methods, which do not use the context.
 NO_CONTEXT: Final = cast(grpc.aio.ServicerContext[Any, Any], None)
 _PAGE_APPEALS: Final = 20
 _NUMBER: Final = re.compile("[0-9]{1,18}")
@@ -40,8 +40,8 @@ class AppealPages:
     """Handlers of GET requests.
 
     Attributes:
-        database: where the texts are.
-        appeals: the RPCs about appeals.
+        database: database of the texts.
+        appeals: RPC methods of appeals.
     """
 
     database: Database
@@ -77,7 +77,7 @@ class AppealPages:
         return PAGES.page("Open appeals", PAGES.html_of("open_appeals.html", pieces), who=reviewer)
 
     async def appeal(self, request: Request, reviewer: str) -> Response:
-        """Show one appeal; one that is open with the form for its decision."""
+        """Show one appeal, with the decision form if it is open."""
         given = request.path_params["appeal_id"]
         if not _NUMBER.fullmatch(given):
             raise page_not_found(request)

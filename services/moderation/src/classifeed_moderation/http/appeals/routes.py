@@ -25,11 +25,11 @@ def appeal_routes(
     A decision is JSON from a page of this service (`BrowserGuard`), with a cookie that no other site can have sent.
 
     Args:
-        database: where the texts are.
-        appeals: the RPCs about appeals.
-        audience: whom tokens must be for.
-        keys: verify tokens.
-        policy: who may decide appeals.
+        database: database of the texts.
+        appeals: RPC methods of appeals.
+        audience: required audience of tokens.
+        keys: keys that verify tokens.
+        policy: policy that says who may decide appeals.
     """
     session = Session(PATH, "classifeed_appeals")
     callers = page_callers(

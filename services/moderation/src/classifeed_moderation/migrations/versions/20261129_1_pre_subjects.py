@@ -1,4 +1,4 @@
-"""Texts and decisions about them, points and comments, verdicts that are kept."""
+"""Texts and decisions about them, points and comments, kept verdicts."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What the receiver has acknowledged of points."""
+"""Positions of points that the receiver has acknowledged."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""An index of open appeals by author: each may have so many."""
+"""An index of open appeals by author, for the limit per author."""
 
 from alembic import op
 
@@ -9,6 +9,6 @@ PHASE = "pre"
 
 def upgrade() -> None:
     with op.get_context().autocommit_block():
-        # What an attempt that died may have left behind is no usable index.
+        # A failed attempt may have left an invalid index behind.
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS appeals_of_author")
         op.execute("CREATE INDEX CONCURRENTLY appeals_of_author ON appeals (author_id) WHERE ended_at IS NULL")

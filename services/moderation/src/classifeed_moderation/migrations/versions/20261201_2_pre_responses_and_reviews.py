@@ -1,4 +1,4 @@
-"""Sentences of reviewers for authors, and which texts people of the verdict service review."""
+"""Reviewers' responses to authors, and whether people of the verdict service review a text."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Keys whose reviews the verdict service shall close."""
+"""Keys whose reviews the verdict service must close."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""ModerationService: a file for each family of its methods."""
+"""ModerationService: one file for each group of its methods."""
 
 from classifeed_moderation.rpc.moderation_service.servicer import moderation_servicer
 

@@ -1,4 +1,4 @@
-"""Appeals: made by authors, decided by people."""
+"""Appeals: authors make them, reviewers decide them."""
 
 from __future__ import annotations
 
@@ -41,10 +41,13 @@ _APPEAL_ID: Final = re.compile(r"[0-9]{1,18}")
 
 
 class Appeals:
-    """Appeals of the table.
+    """RPC methods of appeals.
 
     Args:
-        max_open_per_author: open appeals of an author, at most.
+        database: database of the appeals.
+        outbox: sends the decisions.
+        clock: clock for the time of decisions.
+        max_open_per_author: maximum open appeals per author.
     """
 
     def __init__(self, database: Database, outbox: Outbox, clock: Clock, *, max_open_per_author: int) -> None:
@@ -57,10 +60,10 @@ class Appeals:
         """Store an appeal against the newest decision about a text.
 
         Raises:
-            NotFound: nobody has stored the text.
+            NotFound: there is no such text.
             PermissionDenied: the caller names neither its author nor the seller of its offer.
-            FailedPrecondition: it is not refused.
-            AlreadyExists: the author has appealed against this decision for another reason.
+            FailedPrecondition: the text is not refused.
+            AlreadyExists: the decision already has an appeal by another author or for another reason.
             ResourceExhausted: the author has too many open appeals.
         """
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
@@ -89,7 +92,7 @@ class Appeals:
             return await _message(tx, row)
 
     async def GetAppeal(self, request: GetAppealRequest, context: Context) -> AppealRecord:
-        """Return an appeal and what became of it.
+        """Return an appeal and its state.
 
         Raises:
             NotFound: there is no such appeal.
@@ -104,7 +107,7 @@ class Appeals:
         """Return a page of open appeals.
 
         Raises:
-            InvalidArgument: the page token is none of ours.
+            InvalidArgument: this service did not issue the page token.
         """
         limit = request.page_size or _DEFAULT_PAGE_APPEALS
         after = _read_after(request.page_token)
@@ -117,13 +120,13 @@ class Appeals:
             )
 
     async def DecideAppeal(self, request: DecideAppealRequest, context: Context) -> DecisionMessage:
-        """Decide an appeal; the same decision again returns it.
+        """Decide an appeal; a repeated request returns the first decision.
 
         Raises:
             NotFound: there is no such appeal.
-            PermissionDenied: the reviewer has decided about this text before or is its author, or the token is another
-                person's.
-            FailedPrecondition: it is decided otherwise, or the text was changed or judged again since.
+            PermissionDenied: the reviewer is the author, has decided about this text before, or uses the token of
+                another person.
+            FailedPrecondition: there is another decision, or the text was changed or judged again since.
         """
         reviewer = own_name(request.reviewer)
         status = Status(ModerationStatus.Name(request.status).removeprefix("MODERATION_STATUS_"))

@@ -1,4 +1,4 @@
-"""The event log, and figures of it."""
+"""The event log and its statistics."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _DEFAULT_INTERVALS: Final = 24
 
 
 class Events:
-    """Decisions in their order."""
+    """RPC methods of decisions in their order."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def ListEvents(self, request: ListEventsRequest, context: Context) -> ListEventsResponse:
-        """Return decisions behind a number, all or those about one text."""
+        """Return decisions after a number: all of them, or those about one text."""
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             rows = await decisions.list_decisions(
                 tx,

@@ -1,4 +1,4 @@
-"""Stored verdicts judged once more."""
+"""Rejudgements: judge stored verdicts again by the current rules."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Rejudging:
-    """Begins rejudgements, and says how far they have come."""
+    """Begins rejudgements, and reports their progress."""
 
     def __init__(self, database: Database, jobs: JobStore) -> None:
         self._database = database
         self._jobs = jobs
 
     async def Rejudge(self, request: RejudgeRequest, context: Context) -> Rejudgement:
-        """Begin a rejudgement, or return the one that the request began before.
+        """Begin a rejudgement; a repeated request returns the same rejudgement.
 
         Raises:
             InvalidArgument: the request_id belongs to another rejudgement.
@@ -53,7 +53,7 @@ class Rejudging:
         """Return a rejudgement.
 
         Raises:
-            NotFound: nobody began it.
+            NotFound: there is no such rejudgement.
         """
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             row = await rejudging.find_rejudgement(tx, request.request_id)

@@ -1,4 +1,4 @@
-"""ModerationService out of its families."""
+"""ModerationService, joined from the groups of its methods."""
 
 from __future__ import annotations
 
@@ -35,10 +35,15 @@ def moderation_servicer(
     """Return the servicer of ModerationService.
 
     Args:
-        judge: has texts judged that are checked and not stored.
+        database: database of the texts.
+        outbox: sends decisions.
+        clock: clock for the time of decisions.
+        current_rules: returns the current rules.
+        judge: requests verdicts about texts that are checked and not stored.
         take_offer_texts: stores submitted texts.
-        on_due: called after the commit when texts became due.
-        appeals: the RPCs about appeals, which pages use as well.
+        jobs: store of the jobs.
+        on_due: called after a commit that made texts due.
+        appeals: RPC methods of appeals, which the web pages share.
     """
     return Servicer.join(
         add_ModerationServiceServicer_to_server,

@@ -1,4 +1,4 @@
-"""Texts: submitted, read, listed, checked."""
+"""Texts: submit, read, list and check them."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from classifeed_moderation.store.subjects import StoredSubject
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_TEXTS: Final = 100
-# Keys that no text has, of the form that says what it would belong to.
+# Keys that no text has, in the form that shows the kind.
 _CHECKED_KEYS: Final = {Kind.POINT: "check", Kind.COMMENT: "check/0", Kind.OFFER: "offer/check"}
 
 
 class Texts:
-    """Texts of the table; a check stores nothing."""
+    """RPC methods of texts; a check stores nothing."""
 
     def __init__(
         self,
@@ -59,10 +59,10 @@ class Texts:
         self._current_rules = current_rules
 
     async def SubmitTexts(self, request: SubmitTextsRequest, context: Context) -> SubmitTextsResponse:
-        """Store texts of offers, and return where they stand.
+        """Store texts of offers, and return them with their moderation status.
 
         Raises:
-            InvalidArgument: a text cannot be stored as it is.
+            InvalidArgument: a text is invalid.
         """
         if fault := fault_of_texts(request.texts):
             raise InvalidArgument("TEXTS_INVALID", fault, violations=[FieldViolation("texts", fault)])
@@ -81,7 +81,7 @@ class Texts:
         """Return one text.
 
         Raises:
-            NotFound: nobody has stored it.
+            NotFound: there is no such text.
         """
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             found = await self._read(tx, request.key)
@@ -90,10 +90,10 @@ class Texts:
         return found
 
     async def ListPending(self, request: ListPendingRequest, context: Context) -> ListPendingResponse:
-        """Return a page of texts that wait.
+        """Return a page of waiting texts.
 
         Raises:
-            InvalidArgument: the page token is none of ours.
+            InvalidArgument: this service did not issue the page token.
         """
         limit = request.page_size or _DEFAULT_PAGE_TEXTS
         kind = _kind(request.kind)
@@ -109,7 +109,7 @@ class Texts:
         )
 
     async def CheckText(self, request: CheckTextRequest, context: Context) -> CheckTextResponse:
-        """Have a text judged by the verdict service, and return what the rules make of it.
+        """Request verdicts about a text, and return the judgement of the rules.
 
         Raises:
             Unavailable: the verdict service gave no verdict.

@@ -1,4 +1,4 @@
-"""Verdicts of the verdict service, by gRPC."""
+"""Verdicts of the verdict service over gRPC."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Verdicts:
         self._on_due = on_due
 
     async def ApplyVerdicts(self, request: ApplyVerdictsRequest, context: Context) -> ApplyVerdictsResponse:
-        """Apply verdicts to the texts that they are about."""
+        """Apply verdicts to their texts."""
         arrived = [Arrived(text.key, read_verdicts(text.verdicts, has_end=text.has_end)) for text in request.texts]
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             applied = await apply_verdicts(

@@ -1,1 +1,1 @@
-"""Loads of offers: batches applied, runs completed, held and decided about."""
+"""Loads of offers: apply batches, complete runs, hold loads and decide held ones."""

@@ -1,4 +1,4 @@
-"""Apply the batches of a poll: decide about each record, write what changes, hold back what the guard wants to wait."""
+"""Apply the batches of a poll: decide on each record, write changed offers, set aside changes that the guard delays."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _Item = TypeVar("_Item")
 class _Applied(NamedTuple):
     key: BatchKey
     digest: bytes
-    kept: bytes  # of its result
-    seen: list[str] | None  # external ids: a new offer has no id of its own until it is stored
+    kept: bytes  # part of its result
+    seen: list[str] | None  # external ids: a new offer has no offer_id until it is stored
     steady_prices: int
     has_available: bool
 
 
 @dataclass(slots=True)
 class _Namespace:
-    """Offers of a namespace as they stand, and what the batches of a poll make of them, by external id."""
+    """Current offers of a namespace and the effects of a poll's batches, by external id."""
 
     states: dict[str, OfferState]
     written: dict[str, OfferState] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class _Namespace:
 
 
 class AppliedBatches(NamedTuple):
-    """What is kept of the results of batches, texts to be judged, and pictures to be loaded."""
+    """Results to keep for batches, texts to be judged, and pictures to be requested."""
 
     kept: dict[BatchKey, bytes]
     texts: list[TextsToJudge]
@@ -64,15 +64,15 @@ class AppliedBatches(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """What the batches of a poll are applied by.
+    """Rules and context for the batches of a poll.
 
     Attributes:
-        moderation: says where an offer stands.
-        guard: says which changes wait.
+        moderation: decides the status of an offer by its text.
+        guard: decides which changes wait.
         available: runs that have had an available offer.
-        content_version: of texts that are requested now.
+        content_version: version of the texts that are requested now.
         asks_for_pictures: whether pictures are requested.
-        now: when they are.
+        now: time of the request.
     """
 
     moderation: Moderation
@@ -89,7 +89,7 @@ async def apply_batches(
     """Apply batches that were not applied before.
 
     Args:
-        picture_namespace: keeps the pictures of offers; None: none are requested.
+        picture_namespace: namespace that keeps the pictures of offers; None: no pictures are requested.
     """
     if not batches:
         return AppliedBatches({}, [], [])
@@ -126,7 +126,7 @@ async def apply_batches(
 
 
 def texts_to_judge(name: Namespace, texts: Sequence[OfferText]) -> list[TextsToJudge]:
-    """Return texts of a namespace as messages, each small enough for Kafka."""
+    """Return texts of a namespace as messages that each fit into Kafka."""
     return [
         TextsToJudge(seller_id=name.seller_id, namespace=name.namespace, texts=part) for part in split_by_size(texts)
     ]
@@ -151,9 +151,9 @@ async def _load_namespaces(tx: Tx, batches: Sequence[OfferBatch]) -> dict[Namesp
 async def _load_changing(
     tx: Tx, batches: Sequence[OfferBatch], namespaces: dict[Namespace, _Namespace], *, with_pictures: bool
 ) -> None:
-    """Read the contents and pictures of those offers that a batch writes; others cost nothing.
+    """Read the contents and pictures of offers that a batch writes; other offers cost nothing.
 
-    Guard and moderation look at the contents of guarded ones alone.
+    Contents are read for guarded offers only: guard and moderation need no others.
     """
     changing: dict[int, tuple[dict[str, OfferState], str]] = {}
     for batch in batches:
@@ -180,13 +180,13 @@ def _is_read(state: OfferState, record: OfferRecord, *, with_pictures: bool) -> 
 
 
 async def _find_available(tx: Tx, batches: Sequence[OfferBatch]) -> set[RunKey]:
-    """Return the runs that have had an available offer; looked up only for those with a batch that has none."""
+    """Return the runs that have had an available offer; reads only the runs that have a batch without one."""
     doubtful = {run_key_of(it) for it in batches if it.mode != LOAD_MODE_PATCH and not _has_available(it)}
     return await waiting.find_available(tx, doubtful) if doubtful else set()
 
 
 def _apply_batch(batch: OfferBatch, namespace: _Namespace, rules: _Rules) -> _Applied:
-    """Decide about each record; later batches of the poll see what earlier ones made of an offer."""
+    """Decide on each record; later batches of the poll see the effects of earlier ones."""
     summary = BatchSummary()
     seen: list[str] = []
     steady_prices = 0
@@ -206,7 +206,7 @@ def _apply_batch(batch: OfferBatch, namespace: _Namespace, rules: _Rules) -> _Ap
                 namespace.waiting[external_id] = WaitingChange(
                     run.run, before.content_hash, after, shift, plan.is_changed
                 )
-                outcome = RecordOutcome.SKIPPED  # until the end of the run says that it was made
+                outcome = RecordOutcome.SKIPPED  # until the end of the run reports that the change was made
             else:
                 faults = plan.faults
                 after = after._replace(pictures=plan.pictures, picture_faults=faults, awaits_pictures=plan.is_awaited)
@@ -236,7 +236,7 @@ def _apply_batch(batch: OfferBatch, namespace: _Namespace, rules: _Rules) -> _Ap
 def _plan_pictures(content: OfferContent, before: OfferState | None, place: Place, rules: _Rules) -> PicturePlan:
     if not rules.asks_for_pictures:
         return _NO_PICTURES
-    # Of an offer that is back nothing is known: what no offer used may have been deleted.
+    # The records of an offer that is back may be out of date: pictures that no offer used may have been deleted.
     pictures = before.pictures if before is not None and before.exists else None
     return plan_pictures(content.picture_urls, pictures, place=place, now=rules.now)
 
@@ -278,5 +278,5 @@ def _with_ids(applied: _Applied, states: dict[str, OfferState]) -> AppliedNow:
 
 
 def _pieces(items: Sequence[_Item]) -> Iterable[Sequence[_Item]]:
-    """Cut what goes into a statement: the event loop is held while its parameters are written."""
+    """Cut the rows for one statement: writing its parameters blocks the event loop."""
     return (items[at : at + _STATEMENT_OFFERS] for at in range(0, len(items), _STATEMENT_OFFERS))

@@ -1,4 +1,4 @@
-"""Apply a poll of requests: batches and ends of runs of several sellers, in their order, in one transaction."""
+"""Apply a poll of requests: batches and ends of runs of several sellers, in order, in one transaction."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ _END_OUTCOMES: Final = {
 
 
 class Sweeps(Protocol):
-    """Sweeps runs that have arrived as a whole."""
+    """Sweeps runs that have arrived complete."""
 
     async def start(self, tx: Tx, run: RunKey) -> TaskEndResult | None:
-        """Sweep `run` in the caller's transaction and return the result, if that is short; else enqueue the sweep.
+        """Sweep `run` in the caller's transaction and return the result if that is quick; otherwise enqueue the sweep.
 
-        One that is waiting or running already is not enqueued again.
+        A sweep that is waiting or running is not enqueued again.
         """
         ...
 
@@ -75,14 +75,25 @@ async def apply_requests(
     picture_namespace: str | None = None,
     traces: Mapping[RunKey, Context] = NO_TRACES,
 ) -> list[ProtobufMessage]:
-    """Apply `requests` and return the results to send, in the order of the requests, then texts to be judged,
-    then pictures to be loaded.
+    """Apply `requests` and return the messages to send.
 
-    The results belong into the outbox within the same transaction. May run any number of times with requests that were
-    applied before: those change nothing and get the same result again, as the one before may be lost (ADR 0034). A
-    whole REPLACE run gets its result from the sweep that is started here; changes that `guard` wants to wait are made
-    by it. Takes a fixed number of round trips, plus two for each namespace, one for each end, and one for 300 offers
-    that change. `traces` are those that the runs belong to, as do sweeps and documents that follow from them.
+    The messages are the results in the order of the requests, then texts to be judged, then pictures to be requested.
+    The caller puts them into the outbox in the same transaction.
+
+    Requests that were applied before change nothing and get the same result again, because the first result may be
+    lost (ADR 0034). A whole REPLACE run starts a sweep, which makes the changes that `guard` delays and returns the
+    result of the run.
+
+    Round trips: a fixed number, two for each namespace, one for each end, and one for 300 changed offers.
+
+    Args:
+        tx: transaction for all effects.
+        requests: requests in the order of their partition.
+        moderation: decides the status of an offer by its text.
+        sweeps: starts the sweep of a whole run.
+        guard: decides which changes wait.
+        picture_namespace: namespace that keeps the pictures of offers; None: no pictures are requested.
+        traces: traces of the runs; sweeps and documents that follow from a run belong to its trace.
     """
     await applying.forbid_scans(tx)
     heads = await applying.lock_heads(tx, {namespace_of(request) for request in requests})
@@ -143,7 +154,7 @@ def _result_of_batch(
 async def _result_of_end(
     tx: Tx, end: TaskEnd, admission: Admission, ended: dict[RunKey, RecordedEnd], sweeps: Sweeps
 ) -> TaskEndResult | None:
-    """Return the result of an end; None: it follows from a sweep, which an operator may have ended meanwhile."""
+    """Return the result of an end; None: a sweep sends it, unless an operator has ended the sweep."""
     key = run_key_of(end)
     if admission is Admission.STALE:
         return run_ended(key, TASK_END_OUTCOME_STALE)
@@ -157,11 +168,11 @@ async def _result_of_end(
         result, is_open = await decide_hold(tx, key, end.decision)
         if result is not None:
             return result
-        if not is_open:  # it has ended since this poll began
+        if not is_open:  # the run has ended since this poll began
             recorded = (await applying.find_ended(tx, [key]))[key]
     if is_open or recorded.outcome is None:
         return await sweeps.start(tx, key)
-    if recorded.outcome != "COMPLETED":  # what was done until then is left out, as it was the first time
+    if recorded.outcome != "COMPLETED":  # earlier counts are omitted, as in the first result
         is_incomplete = recorded.outcome == "INCOMPLETE"
         missing = check_whole(end, await applying.list_batches(tx, key)).missing if is_incomplete else []
         return run_ended(key, _END_OUTCOMES[recorded.outcome], missing=missing)
@@ -181,12 +192,12 @@ async def _record_end(tx: Tx, end: TaskEnd) -> RecordedEnd:
     disposition = Disposition.Name(end.disposition).removeprefix("DISPOSITION_")
     outcome: str | None = None
     if not check_whole(end, await applying.list_batches(tx, key)).whole:
-        # In an ordered partition what is missing never comes: nothing is removed, and the task must run again.
+        # A partition is ordered, so a missing batch never arrives: nothing is removed, and the task must run again.
         outcome = "INCOMPLETE"
     elif end.mode == LOAD_MODE_PATCH:
         outcome = "COMPLETED"
     decision = name_of_decision(end.decision)
     await applying.insert_end(tx, key, end, disposition=disposition, decision=decision, outcome=outcome)
     if outcome == "COMPLETED":
-        await sweeping.drop_plans(tx, key)  # of a load before it that is held, and gives way
+        await sweeping.drop_plans(tx, key)  # an earlier load that is held gives way to this one
     return RecordedEnd(end.digest, outcome)

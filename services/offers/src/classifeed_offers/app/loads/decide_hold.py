@@ -1,4 +1,4 @@
-"""Take a decision about a load that was held, or would be."""
+"""Decide about a load that is held, or may be held later."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _log = structlog.get_logger(__name__)
 
 
 class Decided(NamedTuple):
-    """What becomes of an end that comes again: its result now, or else whether it has still to be swept."""
+    """Outcome of a repeated end: its result, or whether the run must still be swept."""
 
     result: TaskEndResult | None = None
     is_open: bool = False
 
 
 async def decide_hold(tx: Tx, run: RunKey, decision: HoldDecision) -> Decided:
-    """Take the decision of a repeated end, if it is the first one about the run; nothing else changes anything.
+    """Record the decision of a repeated end if it is the first decision about the run.
 
-    A held run gives way to a higher one that has begun, whatever was decided. A decision about a run whose sweep is not
-    planned yet counts when it is; once the sweep has begun, there is nothing to decide any more.
+    A held run gives way to a higher run that has begun, regardless of the decision. A decision about a run whose sweep
+    is not planned yet takes effect when the sweep is planned. Once the sweep has begun, a decision changes nothing.
 
     Returns:
-        The result of a run that is held, gives way or is rejected; for any other whether it has still to be swept.
+        The result of a run that is held, gives way or is rejected; for any other run, whether it must still be swept.
     """
     end = await sweeping.lock_end(tx, run)
     if end is None:

@@ -1,4 +1,4 @@
-"""End a whole load: make the changes that wait and remove what it lacks, planned once, then slice by slice."""
+"""Complete a whole load: plan once, then make waiting changes and remove the offers that it lacks, slice by slice."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _log = structlog.get_logger(__name__)
 
 
 class Step(NamedTuple):
-    """The outcome of a step: `more` is left to do, and the result to send when this step ended the run."""
+    """Outcome of a step: whether more steps follow, and the result to send if this step ended the run."""
 
     more: bool
     result: TaskEndResult | None = None
 
 
 async def sweep_step(tx: Tx, run: RunKey, *, guard: Guard, slice_offers: int = sweeping.SLICE_OFFERS) -> Step:
-    """Do the next step of a run's sweep. Call it again, in a new transaction, while `more`.
+    """Do the next step of a run's sweep. Call it again in a new transaction while `more`.
 
-    The caller's transaction excludes a second process, and the result goes into the outbox with it. May die between any
-    two steps and go on: what is done is removed from the plan in the transaction that does it. Each step checks the
-    head again: once a higher run has begun, what this one has seen is no ground to remove anything.
+    The caller's transaction keeps a second process out, and the result goes into the outbox in it. A crash between two
+    steps loses nothing: each step deletes its work from the plan in the same transaction. Each step checks the head
+    again: once a higher run has begun, this run may not remove anything.
     """
     end = await sweeping.lock_end(tx, run)
     if end is None or end.outcome is not None:
@@ -69,11 +69,11 @@ async def sweep_step(tx: Tx, run: RunKey, *, guard: Guard, slice_offers: int = s
 
 
 async def _plan(tx: Tx, run: RunKey, end: End, guard: Guard, slice_offers: int) -> Step:
-    """Find what the run lacks and what of it waits, and decide what happens to both."""
+    """Find the offers that the run lacks and its waiting changes, and decide what happens to both."""
     plan = await sweeping.plan(tx, run, slice_offers, with_manual=end.disposition == "DELETE_ALL")
     changes = await waiting.count_changes(tx, run, guard.price_factor)
     loss = plan.loss
-    # An ordinary load is not held at the worst, and need not be counted exactly.
+    # An ordinary load is not held even by the upper bound, so it needs no exact count.
     if find_removal_reasons(loss, guard) or find_change_reasons(changes, guard):
         loss = await sweeping.count_loss(tx, run, plan)
     decided = decide_end(loss, changes, guard, end.disposition, decision_of(end.decision))
@@ -83,7 +83,7 @@ async def _plan(tx: Tx, run: RunKey, end: End, guard: Guard, slice_offers: int) 
         case Course.PROCEED:
             return Step(more=True)
         case Course.DROP:
-            planned = await sweeping.lock_end(tx, run)  # with what sweeps of earlier runs have done
+            planned = await sweeping.lock_end(tx, run)  # includes the effects of sweeps of earlier runs
             assert planned is not None
             return Step(more=False, result=await drop_waiting(tx, run, planned, changes.waiting))
         case Course.HOLD:
@@ -107,7 +107,7 @@ async def _plan(tx: Tx, run: RunKey, end: End, guard: Guard, slice_offers: int) 
 
 
 async def drop_waiting(tx: Tx, run: RunKey, end: End, changes: int) -> TaskEndResult:
-    """End a planned run that was rejected, with as many changes that wait, and return the result to send."""
+    """End a planned run that was rejected, drop its waiting `changes`, and return the result to send."""
     kept = await sweeping.count_lacking(tx, run)
     await sweeping.finish(tx, run, "COMPLETED", kept=kept, dropped=changes)
     return _completed(run, end._replace(kept=kept, dropped=end.dropped + changes))
@@ -126,9 +126,10 @@ def _completed(run: RunKey, end: End) -> TaskEndResult:
 
 
 async def sweep_at_once(tx: Tx, run: RunKey, *, guard: Guard, most_offers: int) -> TaskEndResult | None:
-    """Do all steps of a run's sweep in one transaction, if its namespace has `most_offers` offers at the most.
+    """Do all steps of a run's sweep in one transaction, if its namespace has at most `most_offers` offers.
 
-    Returns the result to send; None: the namespace is larger, or nothing is left to do.
+    Returns:
+        The result to send; None: the namespace is larger, or nothing is left to do.
     """
     if not await sweeping.has_at_most(tx, run.namespace, most_offers):
         return None
@@ -139,10 +140,10 @@ async def sweep_at_once(tx: Tx, run: RunKey, *, guard: Guard, most_offers: int) 
 
 
 async def abandon_sweep(tx: Tx, run: RunKey) -> TaskEndResult | None:
-    """End a sweep that nothing goes on with, and return the result to send; None: it has ended already.
+    """End a sweep that no job continues, and return the result to send; None: the sweep has ended already.
 
-    The run counts as one that did not arrive as a whole: the load is sent anew, and given up after its third run. What
-    the sweep has removed so far was not in the load.
+    The run ends as INCOMPLETE: the load is sent again, and given up after its third run. The offers that the sweep has
+    removed so far were not in the load.
     """
     end = await sweeping.lock_end(tx, run)
     if end is None or end.outcome is not None:

@@ -1,4 +1,4 @@
-"""Removes an offer that is kept by hand."""
+"""Remove an offer that is kept by hand."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _audit: Final = structlog.get_logger("classifeed_offers.audit")
 
 
 async def delete_offer(database: Database, name: OfferName, *, version: int, timeout_s: float | None) -> OfferRow:
-    """Return the removed offer; one that is removed already as it is.
+    """Remove the offer and return it; an offer that is removed already is returned unchanged.
 
     Args:
-        database: where the offers are.
-        name: which offer.
-        version: the one that the caller knows; 0: any.
-        timeout_s: of each statement, in seconds.
+        database: database of the offers.
+        name: name of the offer.
+        version: version that the caller knows; 0: any.
+        timeout_s: timeout of each statement, in seconds.
 
     Raises:
         NotFound: the namespace never had the offer.
-        FailedPrecondition: its feed keeps it.
-        Aborted: it has changed since that version.
+        FailedPrecondition: the offer belongs to its feed.
+        Aborted: the offer has changed since that version.
     """
     namespace = Namespace(name.seller_id, name.namespace)
     async with database.transaction(timeout_s=timeout_s) as tx:

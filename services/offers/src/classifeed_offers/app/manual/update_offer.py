@@ -1,4 +1,4 @@
-"""Changes an offer that is kept by hand."""
+"""Change an offer that is kept by hand."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class UpdateOffer:
     """Changes the fields that a mask names, as a load would: a new text is judged, new pictures are requested.
 
     Args:
-        database: where the offers are.
-        outbox: sends texts and requests of pictures.
-        moderation: says where an offer stands for the sake of its text.
-        picture_namespace: keeps the pictures of offers; None: none are requested.
+        database: database of the offers.
+        outbox: sends texts and requests for pictures.
+        moderation: decides the status of an offer by its text.
+        picture_namespace: namespace that keeps the pictures of offers; None: no pictures are requested.
     """
 
     def __init__(
@@ -48,20 +48,20 @@ class UpdateOffer:
     async def __call__(
         self, name: OfferName, content: OfferContent, paths: Sequence[str], *, version: int, timeout_s: float | None
     ) -> OfferRow:
-        """Return the changed offer, or the offer as it is if nothing changes.
+        """Change the offer and return it; if nothing changes, the offer is returned unchanged.
 
         Args:
-            name: which offer.
-            content: the new values.
+            name: name of the offer.
+            content: new values.
             paths: names of the fields of OfferContent to change.
-            version: the one that the change was made from; 0: any.
-            timeout_s: of each statement, in seconds.
+            version: version that the change was made from; 0: any.
+            timeout_s: timeout of each statement, in seconds.
 
         Raises:
             InvalidArgument: the mask names no field, or the offer would be invalid.
             NotFound: the namespace does not have the offer.
-            FailedPrecondition: its feed keeps it.
-            Aborted: it has changed since that version.
+            FailedPrecondition: the offer belongs to its feed.
+            Aborted: the offer has changed since that version.
         """
         check_mask(paths)
         namespace = Namespace(name.seller_id, name.namespace)
@@ -72,7 +72,7 @@ class UpdateOffer:
             check_manual(name, stored.state)
             merged = merge(stored.state, content, paths)
             if merged == OfferContent.FromString(stored.row.content):
-                return stored.row  # a repeated request of any version
+                return stored.row  # a repeated request succeeds with any version
             check_version(name, stored.row.version, version)
             await self._write(tx, name, namespace, stored.state, merged)
             changed = await reading.get_offer(tx, namespace, name.external_id)
@@ -95,7 +95,7 @@ class UpdateOffer:
         after = before._replace(
             content_hash=hash_of(content),
             content=content.SerializeToString(deterministic=True),
-            # No load counts what becomes of it.
+            # No load counts later verdicts about this offer.
             last_change=Change.MADE_MANUAL,
             pictures=plan.pictures,
             picture_faults=plan.faults,

@@ -1,1 +1,1 @@
-"""Pictures of offers: requested, kept, and their links exported."""
+"""Pictures of offers: request them, store their results, and export their links."""

@@ -1,4 +1,4 @@
-"""Export the links of all pictures of offers, with what distinguishes a whole export from one that was cut off."""
+"""Export the links of all pictures of offers, with a count and a digest that reveal a truncated export."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ async def export_picture_urls(
 ) -> AsyncIterator[ExportPictureUrlsResponse]:
     """Yield the time, then links, then their count and digest.
 
-    Offers are read slice by slice, by their ids, which never change: a transaction over all of them would hold back the
-    vacuum. So a link that one offer had throughout is there. One that came to an offer meanwhile may be missing, also
-    if another offer had it before; it was requested after the time, and whoever compares has to heed that.
+    The export reads offers slice by slice in the order of their ids, which never change. One transaction over all
+    offers would hold back the vacuum. A link that one offer had throughout the export is included. A link that an
+    offer got during the export may be missing, even if another offer had it before. Such a link was requested after
+    the yielded time, and the receiver of the export must take that into account.
     """
     async with database.connection() as connection:
         time = Timestamp()

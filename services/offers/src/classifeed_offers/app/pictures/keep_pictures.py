@@ -1,4 +1,4 @@
-"""Apply results about pictures: documents get their addresses, and loads learn of those that could not be had."""
+"""Apply results about pictures: documents get the new addresses, and loads learn of failed pictures."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ _log = structlog.get_logger(__name__)
 
 
 async def keep_pictures(tx: Tx, messages: Sequence[PictureResults], *, picture_namespace: str) -> list[LateResult]:
-    """Apply results; return what loads have to learn of it. Applied again, they change nothing.
+    """Apply results and return the failures that loads must learn of. Results that were applied before change nothing.
 
     Args:
-        messages: in their order.
-        picture_namespace: keeps the pictures of offers; results of others are left alone, as are those that name no
-            offer of ours.
+        tx: transaction for all effects.
+        messages: results in the order of their partition.
+        picture_namespace: namespace that keeps the pictures of offers; results of other namespaces, and results that
+            name no offer of ours, are ignored.
     """
     found = _by_offer(messages, picture_namespace)
     heads = await applying.lock_heads(tx, set(found), create=False)
@@ -74,7 +75,7 @@ async def _apply_to_namespace(
             continue
         changes.append((offer.offer_id, change))
         for picture in change.failed:
-            # No count moves: the offer is in the search all the same.
+            # No count changes: the offer is in the search even without the picture.
             issue = picture_issue(offer.external_id, picture, ordinal=picture.ordinal, line=picture.line)
             error = LateError(error=issue)
             errors_of.setdefault(picture.task_id, []).append(error)

@@ -1,7 +1,7 @@
-"""Request pictures of a namespace's offers, slice by slice: those that were never requested, or all of them again.
+"""Request pictures of a namespace's offers, slice by slice: pictures that were never requested, or all of them again.
 
-Never requested are those that came before pictures were, or while they were off. All are requested again where the
-service of pictures may have lost what it knew.
+Offers that were written before pictures existed, or while pictures were off, were never requested. All pictures are
+requested again if the service of pictures may have lost data.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from classifeed_offers.store import judging, picturing
 
 @dataclass(frozen=True, slots=True)
 class RequestedSlice:
-    """What a slice did.
+    """Outcome of a slice.
 
     Attributes:
-        last: the last offer that was looked at; None: there are no more.
-        offers: how many had pictures requested.
+        last: external id of the last offer that was read; None: there are no more.
+        offers: number of offers whose pictures were requested.
     """
 
     last: str | None
@@ -37,16 +37,19 @@ class RequestedSlice:
 async def request_next_offers(
     tx: Tx, namespace: Namespace, *, after: str, limit: int, again: bool, outbox: Outbox, picture_namespace: str
 ) -> RequestedSlice:
-    """Look at the next offers of a namespace, and request pictures of them.
+    """Read the next offers of a namespace, and request pictures of them.
 
-    The caller holds the head of the namespace. Links without a request get one, once. What is known of others stays
-    until a result of a higher attempt comes.
+    The caller holds the head of the namespace. Each link without a request gets one. Other links keep their state
+    until a result of a higher attempt arrives.
 
     Args:
-        after: external id of the last offer that was looked at; empty: none was.
-        limit: offers at once.
-        again: whether links that were requested before are requested, too.
-        picture_namespace: that is to keep the pictures.
+        tx: transaction for all effects.
+        namespace: namespace of the offers.
+        after: external id of the last offer that was read; empty: none was.
+        limit: maximum number of offers to read.
+        again: whether links that were requested before are requested again.
+        outbox: sends the requests.
+        picture_namespace: namespace that keeps the pictures.
     """
     found = await picturing.next_offers(tx, namespace, after=after, again=again, limit=limit)
     now = Timestamp()

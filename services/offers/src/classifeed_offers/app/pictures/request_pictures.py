@@ -1,4 +1,4 @@
-"""PictureRequester: requests pictures again whose result has not come, and those that came without a request."""
+"""PictureRequester: repeats requests for pictures without a result, and requests pictures that have no request yet."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PictureRequester(Requester):
         plans: list[tuple[int, PicturePlan]] = []
         urls_of: dict[str, list[str]] = {}
         for offer in await picturing.load_pictures(tx, namespace, external_ids, wait_s=wait_s):
-            if not offer.is_due:  # another process was faster
+            if not offer.is_due:  # another process has requested them
                 continue
             plan = _plan(offer, now)
             plans.append((offer.offer_id, plan))

@@ -1,1 +1,1 @@
-"""Publication to the search: what changed, what is published again, and what the receiver refuses."""
+"""Publication to the search: changed offers, republications, and documents that the receiver refuses."""

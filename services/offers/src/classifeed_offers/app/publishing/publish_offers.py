@@ -1,4 +1,4 @@
-"""Publish what changed: documents of due offers to the receiver, and what its results mean for them."""
+"""Push documents of changed offers to the receiver, and record its results."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from classifeed_offers.store.publishing import Overtaken, Refused
 
 _log = structlog.get_logger(__name__)
 
-# An INVALID one is done with as well: it would be refused again for ever, and hold up the others.
+# An INVALID document counts as settled: pushing it again would fail each time and delay the others.
 _SETTLED: Final = (PUSH_OUTCOME_ACK, PUSH_OUTCOME_STALE, PUSH_OUTCOME_INVALID)
 _REASONS_LENGTH: Final = 1000
 
 
 @dataclass(slots=True)
 class Effects:
-    """What the results of a push mean, to be written with the mark."""
+    """Effects of a push's results, to be written together with the mark."""
 
     positions: dict[int, int] = field(default_factory=dict)
     accepted: list[int] = field(default_factory=list)
@@ -70,10 +70,10 @@ class PublishOffers:
     async def __call__(self, dues: Sequence[DueOffer]) -> list[bool]:
         """Push the offers that the publish mark selects, and return for each whether it is settled.
 
-        May run twice with the same ones. What is not settled stays due and is pushed again.
+        The same offers may be pushed twice. An offer that is not settled stays due and is pushed again.
 
         Raises:
-            DomainError: nothing is known of these rows.
+            DomainError: the outcome of these rows is unknown.
         """
         self._effects = Effects()
         documents = await map_yielding(self._compose, dues)
@@ -85,7 +85,7 @@ class PublishOffers:
         return [result.outcome in _SETTLED for result in pushed.results]
 
     async def record(self, tx: Tx) -> None:
-        """Write what the last push means, in the transaction that moves its marks."""
+        """Write the effects of the last push, in the transaction that moves its marks."""
         effects = self._effects
         await self.publisher.record(tx, effects.positions)
         if effects.accepted:
@@ -98,15 +98,15 @@ class PublishOffers:
             _log.warning("offers.versions.raised", offers=raised, example=effects.overtaken[0])
 
     async def check(self) -> None:
-        """Compare what the receiver has with what it acknowledged, while nothing is due.
+        """Compare the receiver's state with what it acknowledged, while nothing is due.
 
         Raises:
-            DomainError: the receiver is away, or went back.
+            DomainError: the receiver is unreachable, or has lost data.
         """
         await self.publisher.check()
 
     async def _loads(self, dues: Sequence[DueOffer]) -> dict[Namespace, dict[str, str]]:
-        """Return the traces of the loads that these offers can have changed by."""
+        """Return the traces of the loads that may have changed these offers."""
         async with self._database.connection() as connection:
             return await publishing.select_traces(connection, {Namespace(due.seller_id, due.namespace) for due in dues})
 

@@ -1,4 +1,4 @@
-"""Publish offers once more, all of them or a seller's: their marks are set back, and the pusher does the rest."""
+"""Publish all offers, or those of a seller, again: a job resets their marks, and the pusher pushes them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REASONS: Final = {
 
 
 class ResetJobs(Protocol):
-    """Starts the job that sets the marks back, once the transaction commits."""
+    """Starts the job that resets the marks, once the transaction commits."""
 
     async def start(self, tx: Tx, republication_id: int, scope: Scope) -> None:
         """Enqueue the job in the caller's transaction."""
@@ -33,9 +33,9 @@ class Republisher:
     """Begins republications.
 
     Args:
-        db: where the offers are.
-        jobs: sets the marks back, slice by slice.
-        restart: `MarkPusher.restart`: in the same transaction, so that no push from before moves a mark afterwards.
+        database: database of the offers.
+        jobs: starts the job that resets the marks slice by slice.
+        restart: `MarkPusher.restart`, called in the same transaction, so that an earlier push moves no mark afterwards.
     """
 
     def __init__(self, database: Database, jobs: ResetJobs, restart: Callable[[Tx], Awaitable[None]]) -> None:
@@ -48,11 +48,11 @@ class Republisher:
         await self._restart(tx)
 
     async def begin_after(self, tx: Tx, loss: Loss) -> None:
-        """Publish everything once more, as one side lost what it had."""
+        """Publish everything again, because one side has lost data."""
         await self._begin(tx, _CAUSES[loss], _REASONS[loss], Scope())
 
     async def request(self, scope: Scope, request_id: str | None) -> int | None:
-        """Publish the offers of a scope once more, for an operator; return its number, None for a repeated request."""
+        """Publish a scope again for an operator; return the republication's number, or None for a repeated request."""
         async with self._database.transaction() as tx:
             await self._restart(tx)
             return await self._begin(tx, "operator", "requested by an operator", scope, request_id)

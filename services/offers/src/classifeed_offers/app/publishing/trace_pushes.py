@@ -1,4 +1,4 @@
-"""Which pushes of documents are seen in the traces of the loads that they follow from."""
+"""Sampling of pushes in the traces of the loads that caused them."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _REMEMBERED: Final = 1000
 
 
 class PushTraces:
-    """Makes the spans of pushes, ever fewer of one load the more it has (`is_sampled`).
+    """Makes the spans of pushes; the more pushes a load has, the fewer of them get a span (`is_sampled`).
 
-    Of a push that is seen in a trace, one document takes the trace along to the index. The call belongs to the trace of
-    the first load that it is seen in.
+    For each span, one document carries the trace to the index. The call to the receiver belongs to the trace of the
+    first load that gets a span.
     """
 
     def __init__(self) -> None:
@@ -38,14 +38,14 @@ class PushTraces:
 
     @contextmanager
     def push(self, dues: Sequence[DueOffer], loads: Mapping[Namespace, Mapping[str, str]]) -> Iterator[dict[int, str]]:
-        """Have the push that is made inside belong to the traces of its loads.
+        """Let the push that is made inside belong to the traces of its loads.
 
         Args:
-            dues: what is pushed.
-            loads: headers of the trace that the newest load of a namespace belongs to.
+            dues: offers that are pushed.
+            loads: trace headers of the newest load of each namespace.
 
         Yields:
-            The `traceparent` of each document that takes one along, by its index in `dues`.
+            The `traceparent` of each document that carries one, by its index in `dues`.
         """
         spans: list[Span] = []
         carried: dict[int, str] = {}
@@ -78,7 +78,7 @@ class PushTraces:
 
 
 def _count(dues: Sequence[DueOffer], loads: Mapping[Namespace, Mapping[str, str]]) -> dict[Namespace, tuple[int, int]]:
-    """Return where each namespace that has a trace begins, and how many offers it has."""
+    """Return the index of the first offer and the number of offers of each namespace that has a trace."""
     found: dict[Namespace, tuple[int, int]] = {}
     for index, due in enumerate(dues):
         namespace = Namespace(due.seller_id, due.namespace)

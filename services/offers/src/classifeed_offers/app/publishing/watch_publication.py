@@ -1,4 +1,4 @@
-"""Watch what is published: republications under way, and offers that the receiver refuses."""
+"""Watch publication: open republications, and offers that the receiver refuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _log = structlog.get_logger(__name__)
 
 
 class PublicationWatch:
-    """Reads the tables now and then, ends what is over, and keeps what readiness shows. Any number may run."""
+    """Polls the tables, finishes pushed republications, and keeps the state for readiness. Any number may run."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -23,7 +23,7 @@ class PublicationWatch:
         self._schema_fault = ""
 
     async def poll(self) -> Mapping[str, str]:
-        """Read the tables once; end what is over, and return what is blocked."""
+        """Read the tables once, finish pushed republications, and return what is blocked."""
         async with self._database.connection() as connection:
             for number, offers in await republishing.finish_pushed(connection):
                 _log.info("offers.republication.finished", number=number, offers=offers)
@@ -33,13 +33,13 @@ class PublicationWatch:
         return self.blocked()
 
     async def backlog(self) -> int:
-        """Return how many republications are under way."""
+        """Return the number of open republications."""
         async with self._database.connection() as connection:
             await republishing.finish_pushed(connection)
             return len(await republishing.select_open(connection))
 
     def note_schema_fault(self, fault: str) -> None:
-        """Keep why the schema is not put yet; "": it is."""
+        """Keep the reason why the schema is not registered yet; "": it is."""
         self._schema_fault = fault
 
     def blocked(self) -> Mapping[str, str]:
@@ -57,5 +57,5 @@ def _describe(it: Republication) -> str:
     )
     return (
         f"{whose} are being pushed to the search again, as {it.reason}: {so_far}. Until it is complete the search may "
-        f"show older offers; it completes by itself"
+        f"show older offers. No action is needed"
     )

@@ -1,1 +1,1 @@
-"""Verdicts about texts of offers: requested again, and applied."""
+"""Verdicts about texts of offers: request them again, and apply them."""

@@ -1,4 +1,4 @@
-"""DecisionCheck: notices that a restore of moderation has lost decisions that offers has applied."""
+"""DecisionCheck: detects that a restore of moderation has lost decisions that offers has applied."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.store import judging
 from classifeed_offers.store.judging import AppliedDecision
 
-# Starts to send all decisions since a time, in the transaction that learns of their loss.
+# Starts sending all decisions since a time, in the transaction that detects their loss.
 StartReturn: TypeAlias = Callable[[Tx, datetime], Awaitable[None]]
 
 _log = structlog.get_logger(__name__)
 
 
 class DecisionCheck:
-    """Every `period_s`: asks moderation for the newest decision that was applied of each partition.
+    """Asks moderation every `period_s` about the newest applied decision of each partition.
 
-    The question is a request of the topic, and moderation responds only if it does not have the decision.
+    The question is a request on the topic. Moderation responds only if it does not have the decision.
     """
 
     def __init__(self, database: Database, outbox: Outbox, *, period_s: float) -> None:
@@ -52,7 +52,7 @@ class DecisionCheck:
         return self._work.blocked()
 
     async def round(self) -> bool:
-        """Ask for all decisions that no process has checked for half a period; return False, as no more are due."""
+        """Ask about all decisions that no process has checked for half a period; return False, as no more are due."""
         async with self._database.transaction() as tx:
             due = await judging.claim_checks(tx, period_s=self._period_s / 2)
             checks = [
@@ -68,12 +68,15 @@ class DecisionCheck:
 async def note_decisions(
     tx: Tx, judged: Sequence[TextsJudged], partitions: Sequence[int], *, start_return: StartReturn
 ) -> None:
-    """Keep the newest decision of each partition, and have lost ones returned to moderation.
+    """Record the newest decision of each partition, and start returning lost decisions to moderation.
 
-    A report of a loss that is known already changes nothing.
+    A report of a loss that is already known changes nothing.
 
     Args:
-        partitions: of each message.
+        tx: transaction for all effects.
+        judged: outcomes in the order of their partitions.
+        partitions: partition of each message in `judged`.
+        start_return: starts the return of lost decisions.
     """
     newest: dict[int, AppliedDecision] = {}
     for partition, message in zip(partitions, judged, strict=True):

@@ -1,4 +1,4 @@
-"""Apply verdicts about texts: offers become visible, or banned with the reason, and their loads are corrected."""
+"""Apply verdicts about texts: show offers, or ban them with the reason, and correct the counts of their loads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN = {Status.PENDING, Status.ACTIVE}
 
 
 async def apply_outcomes(tx: Tx, judged: Sequence[TextsJudged]) -> list[LateResult]:
-    """Apply outcomes in their order; return what loads have to learn of it. Applied again, they change nothing."""
+    """Apply outcomes in order and return corrections for loads. Outcomes that were applied before change nothing."""
     by_namespace: dict[Namespace, list[OfferTextJudged]] = {}
     for message in judged:
         by_namespace.setdefault(Namespace(message.seller_id, message.namespace), []).extend(message.texts)
@@ -42,7 +42,7 @@ async def apply_outcomes(tx: Tx, judged: Sequence[TextsJudged]) -> list[LateResu
 
 
 def _newest(texts: Iterable[OfferTextJudged]) -> Iterable[Outcome]:
-    """Return the latest outcome about each text."""
+    """Return the newest outcome of each text."""
     newest: dict[tuple[str, bytes], Outcome] = {}
     for text in texts:
         decided_at = text.decide_time.ToDatetime(tzinfo=UTC)

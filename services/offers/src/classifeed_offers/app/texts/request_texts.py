@@ -1,4 +1,4 @@
-"""TextRequester: requests verdicts again that have not come."""
+"""TextRequester: repeats requests for verdicts that have not arrived."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TextRequester(Requester):
     async def request(
         self, tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, wait_s: float
     ) -> list[Message]:
-        """Return requests for the texts that still wait, and which offers were removed while theirs did."""
+        """Return requests for still waiting texts, and reports of offers that were removed while their texts waited."""
         rows = await judging.request_again(tx, namespace, external_ids, wait_s=wait_s)
         texts = [
             text_to_judge(row.external_id, OfferContent.FromString(row.content), row.text_hash, row.content_version)
@@ -49,7 +49,7 @@ class TextRequester(Requester):
         return [message_of(MODERATION_REQUESTS, key, message) for message in requests]
 
     async def count(self, tx: Tx) -> int:
-        """Return how many texts wait."""
+        """Return the number of waiting texts, and set the metric."""
         waiting, _ = await judging.count_unanswered(tx)
         TEXTS_WAITING.set(waiting)
         return waiting

@@ -1,4 +1,4 @@
-"""Offers, and what decides which loads may change them."""
+"""Offers, and the tables that decide which loads may change them."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What the receiver has acknowledged, what it refuses, and full publications anew."""
+"""Positions that the receiver has acknowledged, documents that it refuses, and republications."""
 
 from alembic import op
 

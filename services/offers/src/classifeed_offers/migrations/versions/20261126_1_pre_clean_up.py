@@ -1,4 +1,4 @@
-"""What is cleaned up is found by its age."""
+"""Indexes by age for the clean-up."""
 
 from alembic import op
 

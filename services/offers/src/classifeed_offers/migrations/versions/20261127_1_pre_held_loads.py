@@ -1,4 +1,4 @@
-"""Loads that would remove too much wait for a decision, measured by what their namespaces had within a week."""
+"""Held loads: a load that would remove too much waits for a decision. Sizes of namespaces are kept for a week."""
 
 from alembic import op
 

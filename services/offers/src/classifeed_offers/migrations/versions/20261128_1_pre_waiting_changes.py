@@ -1,4 +1,4 @@
-"""Changes that wait for the end of their load, so that a wrong price is not seen before somebody has decided."""
+"""Changes that wait for the end of their load, so that a wrong price is not shown before a decision."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""A namespace knows the trace of its newest run, and since when that is its newest."""
+"""Trace of the newest run of a namespace, and since when it is the newest."""
 
 from alembic import op
 

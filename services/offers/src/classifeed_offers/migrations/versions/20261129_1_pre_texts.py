@@ -1,4 +1,4 @@
-"""An offer knows which of its texts was approved, why its text is refused, and since when it waits for a verdict."""
+"""Moderation columns of an offer: its approved text, the reason of a refusal, and since when it awaits a verdict."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""An offer knows what became of its pictures, which of them failed, and since when results are awaited."""
+"""Picture columns of an offer: results, failures, and since when results are awaited."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""An offer knows where the file of its last load has it, so that what is found out later has a line."""
+"""Place of an offer in the file of its last load, so that later problems have a line."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""The removal of a feed can remove the offers that are kept by hand, too."""
+"""The disposition DELETE_ALL: the removal of a feed also removes the offers that are kept by hand."""
 
 from alembic import op
 

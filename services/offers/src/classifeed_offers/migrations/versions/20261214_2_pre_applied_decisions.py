@@ -1,4 +1,4 @@
-"""Offers keeps which decisions of moderation it applied last, so that a restore of moderation is noticed (ADR 0102)."""
+"""Newest applied decisions of moderation, to detect that a restore of moderation has lost them (ADR 0102)."""
 
 from alembic import op
 

@@ -1,1 +1,1 @@
-"""Backups of what is known of pictures, and how they are put back."""
+"""Backups of the state of pictures, and their restore."""

@@ -1,4 +1,4 @@
-"""Make a backup of the state: a snapshot for each shard, and the manifest last."""
+"""Makes a backup of the state: a snapshot per shard, and the manifest last."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass
 class _Parts:
-    """What a backup has so far."""
+    """The parts of a backup that are written so far."""
 
     files: list[BackupFile] = field(default_factory=list)
     stands: list[Stand] = field(default_factory=list)
@@ -37,15 +37,15 @@ class _Parts:
 
 @dataclass(frozen=True, slots=True)
 class BackupMaker:
-    """Makes backups. One that dies is given up; nothing of it counts.
+    """Makes backups. If a run dies, its backup stays incomplete and is never used.
 
     Attributes:
-        database: With the state.
-        bucket: Takes the files.
-        rules_version: Returns the version of the rules of canonical URLs.
-        spool_dir: For the files of one shard at a time.
-        kept: How many complete backups stay.
-        shard_states: States in a shard, at most.
+        database: database with the state.
+        bucket: bucket for the files.
+        rules_version: returns the version of the rules of canonical URLs.
+        spool_dir: folder for the files of one shard at a time.
+        kept: number of complete backups that are kept.
+        shard_states: maximum number of states in a shard.
     """
 
     database: Database
@@ -56,10 +56,10 @@ class BackupMaker:
     shard_states: int = SHARD_STATES
 
     async def __call__(self) -> AsyncGenerator[int, None]:
-        """Make a backup, and remove those that are too many; yields how many states it has so far.
+        """Make a backup and remove old ones; yield the number of states written so far.
 
         Raises:
-            Unavailable: the object store does not respond; the state is untouched, as is any other backup.
+            Unavailable: the object store does not respond; the state and all other backups are untouched.
         """
         async with self.database.transaction() as tx:
             name = name_at(await read_now(tx))
@@ -88,7 +88,7 @@ class BackupMaker:
         await self._remove_old(ended_at)
 
     async def _take_shard(self, name: str, folder: Path, after: bytes, parts: _Parts) -> bytes | None:
-        """Take a snapshot of the next states; return where the next one begins, None: behind all."""
+        """Write a snapshot of the next states; return the key after which the next shard begins, None at the end."""
         taken: list[BackupFile] = []
         async with self.database.transaction() as tx:
             parts.stands += await backups.begin_snapshot(tx)
@@ -103,9 +103,9 @@ class BackupMaker:
         return through
 
     async def _take_rest(self, name: str, folder: Path, parts: _Parts) -> datetime:
-        """Take a snapshot of what belongs to no shard; return its time.
+        """Write a snapshot of the tables without shards; return its time.
 
-        It comes last: a result that was sent since a shard's snapshot arrives, and one that was not is in here.
+        It is taken last: a result sent after a shard's snapshot will arrive, and one not sent yet is in this snapshot.
         """
         taken: list[BackupFile] = []
         async with self.database.transaction() as tx:
@@ -141,7 +141,7 @@ async def _write(
     parameters: Mapping[str, Any],
     watch: _Parts | None = None,
 ) -> BackupFile:
-    """Write rows into a file, page by page: the transaction is never idle for longer than a page takes."""
+    """Write rows into a file page by page, so that the transaction is never idle for longer than one page takes."""
     writer = await asyncio.to_thread(RowWriter, folder / file, schema_of(table))
     attempt = names_of(table).index("attempt") if watch is not None else 0
     async for rows in backups.read_rows(tx, table, part, parameters, page=PAGE_ROWS):

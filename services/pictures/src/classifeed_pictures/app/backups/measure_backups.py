@@ -1,4 +1,4 @@
-"""Measure how old the newest backup is, and how long files of pictures must be kept for the oldest one."""
+"""Measures the age of the newest backup, and the grace for files that the oldest backup may need."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _MEASURE_S: Final = 30.0
 
 
 class BackupMeter:
-    """Sets the age of the newest complete backup; for a Watch. Until there is one, that of this process.
+    """Sets the age of the newest complete backup, or of this process if there is none; for a Watch.
 
     Args:
-        bucket: with the backups.
+        bucket: bucket with the backups.
     """
 
     def __init__(self, bucket: BackupBucket) -> None:
@@ -30,9 +30,9 @@ class BackupMeter:
         self._newest_at = self._began_at
 
     async def __call__(self) -> dict[str, str]:
-        """List the backups now and then, and set the gauge."""
+        """List the backups every 30 s, and set the gauge."""
         if time.monotonic() - self._measured_s >= _MEASURE_S:
-            # While the object store is away, the newest one that is known ages.
+            # While the object store is unavailable, the age of the last known backup grows.
             with suppress(Unavailable):
                 names = await self._bucket.list_complete()
                 self._newest_at = time_of(names[-1]) if names else self._began_at
@@ -42,7 +42,8 @@ class BackupMeter:
 
 
 async def needed_grace_s(bucket: BackupBucket) -> float:
-    """Return how long a file is kept after its last reference went: the oldest backup may have a reference to it.
+    """Return the seconds for which a file is kept after its last reference was dropped; the oldest backup may refer to
+    it.
 
     Raises:
         Unavailable: the object store does not respond.

@@ -1,4 +1,4 @@
-"""Where the groups of consumers go on after a restore."""
+"""Finds the positions at which consumer groups continue after a restore."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ Reader: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where groups go on.
+    """The positions at which consumer groups continue.
 
     Attributes:
-        exact: Of the group whose work is done again.
-        least: Of the others: what they did since the backup stays done, unless their positions are lost.
-        lost: Events since the backup that the topic has no more.
-        is_whole: Whether it has all of them; one that was made again has none.
+        exact: positions of the group whose events are applied again.
+        least: lowest positions of the other groups, which keep their progress since the backup unless their positions
+            are lost.
+        lost: number of events since the backup that the topic no longer has.
+        is_whole: whether the topic has all events since the backup; False if it was created again.
     """
 
     exact: tuple[Stand, ...]
@@ -32,9 +33,9 @@ class Places:
 
 
 async def place_groups(cluster: Cluster, saved: Sequence[Stand], *, replayed: Reader) -> Places:
-    """Return where the groups of a backup go on, by what the topics have now.
+    """Return the positions at which the groups of a backup continue, given the present topics.
 
-    Partitions that came since the backup, and topics that were made again, are read from their start.
+    Partitions added since the backup, and topics that were created again, are read from their start.
 
     Raises:
         Unavailable: the brokers do not respond.

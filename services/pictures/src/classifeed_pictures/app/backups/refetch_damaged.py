@@ -1,4 +1,4 @@
-"""Have pictures downloaded again whose files are missing or corrupt."""
+"""Has pictures downloaded again whose files are missing or corrupt."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _log = structlog.get_logger(__name__)
 async def refetch_damaged(tx: Tx, damaged: Sequence[DamagedBlob], *, outbox: Outbox) -> None:
     """Send notices of the pictures that need these files; the same bytes of the same URL get the same address again.
 
-    What was put by hand cannot be downloaded: it is logged, and has to be put again.
+    A picture that was put by hand cannot be downloaded: it is logged, and must be put again.
     """
     cursor = await tx.execute(_SQL["find_users"], {"sha256s": [blob.sha256 for blob in damaged]})
     await fetch_again(tx, await cursor.fetchall(), outbox=outbox)
 
 
 async def fetch_again(tx: Tx, pictures: Sequence[tuple[Any, ...]], *, outbox: Outbox) -> None:
-    """Send notices of pictures, each by its URL and whether it was put, to be downloaded although they are held."""
+    """Send notices, from pairs of URL and `is_put`, that have held pictures downloaded again."""
     now = await read_now(tx)
     notices = []
     for url, is_put in pictures:

@@ -1,4 +1,4 @@
-"""Restore a backup: check all of it, then put it in the place of the state in one transaction, with the positions."""
+"""Restores a backup: checks all of it, then replaces the state and the positions in one transaction."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BackupRestorer:
-    """Restores backups. A run that dies has changed nothing, or all; the next one goes on.
+    """Restores backups. A run that dies has changed nothing or everything; the next run continues.
 
     Attributes:
-        bucket: With the backups.
-        blobs: With the files of pictures.
-        cluster: Says what the topics have.
-        outbox: Takes notices of pictures that must be downloaded again.
-        rules_version: Returns the version of the rules of canonical URLs.
-        spool_dir: For the files of the backup.
-        replayed: Group and topic whose events since the backup are applied again.
-        on_events_lost: Called with the transaction and the cause where Kafka has not all of these events.
+        bucket: bucket with the backups.
+        blobs: store of the picture files.
+        cluster: Kafka cluster, for the present offsets of the topics.
+        outbox: outbox for notices of pictures that must be downloaded again.
+        rules_version: returns the version of the rules of canonical URLs.
+        spool_dir: folder for the files of the backup.
+        replayed: group and topic whose events since the backup are applied again.
+        on_events_lost: called with the transaction and the cause if Kafka lacks some of these events.
     """
 
     bucket: BackupBucket
@@ -60,19 +60,19 @@ class BackupRestorer:
     on_events_lost: Callable[[Tx, str], Awaitable[None]]
 
     async def __call__(self, ctx: JobContext, name: str) -> AsyncGenerator[Progress, None]:
-        """Restore a backup; yields after each file that was checked, and after each step.
+        """Restore a backup; yield after each checked file and after each step.
 
         Raises:
-            Fail: a file cannot be read, or is another one; nothing was changed.
+            Fail: a file cannot be read or differs from the manifest; nothing was changed.
             Unavailable: the object store or Kafka does not respond; nothing was changed.
-            ClaimLost: another run has the job.
+            ClaimLost: another run has claimed the job.
         """
         if ctx.checkpoint is None:
             with run_folder(self.spool_dir) as folder:
                 try:
                     manifest = await self.bucket.read_manifest(name)
                     if manifest is None:
-                        raise BackupFault("it has no manifest: it is not complete, or was removed")
+                        raise BackupFault("it has no manifest, so it is incomplete or was removed")
                     for number, file in enumerate(manifest.files, 1):
                         await self.bucket.fetch(name, file.name, folder / file.name)
                         await asyncio.to_thread(check_file, folder / file.name, file)
@@ -86,7 +86,7 @@ class BackupRestorer:
         await self._find_missing(ctx)
 
     async def _replace(self, ctx: JobContext, manifest: Manifest, folder: Path, places: Places) -> int:
-        """Put the backup in the place of the state; return how many states are left out, as they are damaged."""
+        """Replace the state by the backup; return the number of damaged states, which are left out."""
         async with ctx.guarded_transaction() as tx:
             await backups.empty(tx)
             now = await read_now(tx)
@@ -97,7 +97,7 @@ class BackupRestorer:
             await backups.set_stands(tx, places.exact, places.least)
             await note_not_rekeyed(tx)
             if not places.is_whole:
-                await self.on_events_lost(tx, f"the backup {manifest.name}, whose later events are not all there")
+                await self.on_events_lost(tx, f"the backup {manifest.name}, after which Kafka lacks some events")
             if damaged:
                 await self.on_events_lost(tx, f"the backup {manifest.name}, of which {damaged} states are damaged")
             await ctx.save_checkpoint(tx, {"restored": manifest.name})
@@ -120,7 +120,7 @@ class BackupRestorer:
                 "pictures.backup.events_lost",
                 backup=manifest.name,
                 events=places.lost,
-                fix="offers requests its pictures again by itself; request others again",
+                fix="offers requests its pictures again automatically; request others again",
             )
         if manifest.rules != self.rules_version():
             _log.warning("pictures.backup.rules_differ", backup=manifest.rules, now=self.rules_version())
@@ -142,8 +142,8 @@ class BackupRestorer:
 
 
 async def _add(tx: Tx, table: str, page: Rows, renewal: Renewal) -> int:
-    """Add a page of rows; return how many are left out, as they are damaged."""
-    # Columns that were dropped since are left out, those that came since have their defaults.
+    """Add a page of rows; return the number of damaged rows, which are left out."""
+    # Columns that were dropped since the backup are left out; newer columns get their defaults.
     columns = [column for column in names_of(table) if column in page[0]]
     held: list[Held] = []
     count = len(page)

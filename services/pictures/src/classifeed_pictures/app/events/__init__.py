@@ -1,1 +1,1 @@
-"""Events of pictures: taken, processed, and what follows sent."""
+"""Events of pictures: reading and applying them, and sending the messages that follow."""

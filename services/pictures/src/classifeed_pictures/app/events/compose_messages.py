@@ -1,4 +1,4 @@
-"""Compose the messages of orders and results."""
+"""Composes the messages of orders and results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from classifeed_pictures.domain.lifecycle.events import (
 def order_message(
     url: str, url_hash: bytes, order: Order, *, recipient: str, at: datetime, trace: Context | None
 ) -> Message:
-    """Return an order as a message, keyed by the hash of its URL; `recipient` is one who waits for it."""
+    """Return an order as a message, keyed by the hash of its URL; `recipient` is one of those that wait for it."""
     match order:
         case Download():
             download = DownloadOrder(
@@ -64,7 +64,7 @@ def order_message(
 
 
 def result_messages(results: Iterable[RequestResult]) -> list[Message]:
-    """Return results as messages, up to 100 of a recipient in each, in their order; none for no recipient."""
+    """Return results as messages, up to 100 results of one recipient in each, in order; none without a recipient."""
     by_recipient: dict[str, list[PictureResult]] = {}
     for found in results:
         if found.request.recipient == NOBODY:
@@ -78,7 +78,7 @@ def result_messages(results: Iterable[RequestResult]) -> list[Message]:
 
 
 def request_messages(requests: Iterable[Request]) -> list[Message]:
-    """Return requests as they were made, as messages of up to 100 of a recipient and a client, in their order."""
+    """Return requests as messages, up to 100 requests of one recipient and client in each, in order."""
     by_recipient: dict[tuple[str, str], list[PictureRequest]] = {}
     for made in requests:
         request = PictureRequest(url=made.requested_url, namespace=made.namespace, reference=made.reference)
@@ -94,7 +94,7 @@ def request_messages(requests: Iterable[Request]) -> list[Message]:
 
 
 def adoption_notices(adoptions: Mapping[str, Adopt]) -> list[PictureNotice]:
-    """Return notices of what keys are to adopt."""
+    """Return the notices that have keys adopt pictures."""
     return [
         PictureNotice(
             url=url,
@@ -107,7 +107,7 @@ def adoption_notices(adoptions: Mapping[str, Adopt]) -> list[PictureNotice]:
 
 
 def notice_messages(notices: Sequence[PictureNotice]) -> list[Message]:
-    """Return notices as messages of up to 100. Their order does not matter: each URL is noticed once."""
+    """Return notices as messages of up to 100. Their order does not matter, as each URL has one notice."""
     return [
         message_of(PICTURES_REQUESTS, part[0].url.encode("utf-8", "replace"), PictureNotices(notices=part))
         for part in split_by_size(notices)

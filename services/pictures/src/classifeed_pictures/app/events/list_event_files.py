@@ -1,4 +1,4 @@
-"""List event files: those of the bucket that are not known get a job each."""
+"""Finds new event files in the bucket and enqueues a job for each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REMOVED: Final = 100
 async def list_event_files(
     ctx: JobContext, bucket: EventBucket, enqueue: Callable[[Tx, EventFile], Awaitable[None]]
 ) -> AsyncGenerator[Progress, None]:
-    """Store new files, each with a job in the same transaction; a run that dies leaves the rest to the next one.
+    """Record new files, each with a job in the same transaction; the next run handles the rest if this one dies.
 
     Raises:
         Unavailable: the object store does not respond.
@@ -35,9 +35,9 @@ async def list_event_files(
 async def remove_event_files(
     begin: Begin, at: datetime, _cursor: Cursor | None, *, bucket: EventBucket, kept_days: int
 ) -> Slice:
-    """Remove files that ended long ago, and forget them: a step of the clean-up. Idempotent.
+    """Remove files that ended long ago, with their rows: a step of the clean-up. Idempotent.
 
-    A file whose bytes were replaced meanwhile stays, as it is another one.
+    If the bytes of a file were replaced meanwhile, it stays, as it is a different file.
     """
     async with begin() as tx:
         old = await event_files.list_ended(tx, before=at - timedelta(days=kept_days), limit=_REMOVED)

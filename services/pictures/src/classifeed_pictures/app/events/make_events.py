@@ -1,4 +1,4 @@
-"""Make events: of each request, notice and result one event, under the key of its URL and for the shard of that key."""
+"""Makes one event of each request, notice and result, under the key of its URL and for the shard of that key."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ from classifeed_pictures.domain.urls.canonical import CanonicalRules, shard_of, 
 
 @dataclass(frozen=True, slots=True)
 class EventMaker:
-    """Makes events by one version of the rules.
+    """Makes events with one version of the rules.
 
     Attributes:
-        rules: of canonical URLs.
-        partitions: of the topic of events, as declared: the same for whatever makes events, or a URL had two shards.
-        topic: of the events.
+        rules: rules of canonical URLs.
+        partitions: declared number of partitions of the topic of events; all makers need the same, or a URL has two
+            shards.
+        topic: topic of the events.
     """
 
     rules: CanonicalRules
@@ -54,7 +55,7 @@ class EventMaker:
         trace: Context | None,
         client: str = "",
     ) -> Message | ItemFault:
-        """Return the event of a request as a message, or what is wrong with the request."""
+        """Return the event of a request as a message, or the fault of the request."""
         key = key_or_fault(request.url, self.rules)
         if isinstance(key, ItemFault):
             return key
@@ -72,10 +73,10 @@ class EventMaker:
     def of_notice(
         self, notice: PictureNotice, *, source: EventSource, time: Timestamp, trace: Context | None
     ) -> Message | ItemFault:
-        """Return the event of a notice, likewise."""
+        """Return the event of a notice as a message, or the fault of the notice."""
         what = notice.WhichOneof("notice")
         if what is None:
-            return ItemFault(REQUEST_INVALID, "The notice says nothing")
+            return ItemFault(REQUEST_INVALID, "The notice has no content")
         return self.of_change(
             notice.url, getattr(notice, what), source=source, time=time, trace=trace, is_exact=notice.exact
         )
@@ -90,10 +91,15 @@ class EventMaker:
         trace: Context | None,
         is_exact: bool = False,
     ) -> Message | ItemFault:
-        """Return the event of what a notice or a row of a file says, likewise.
+        """Return the event of a change from a notice or a row of a file, or its fault.
 
         Args:
-            is_exact: whether `url` is a key already, whatever the rules make of it.
+            url: URL or key of the picture.
+            change: the change.
+            source: where the change was read.
+            time: time of the event.
+            trace: trace of the event.
+            is_exact: whether `url` is a key already, which the rules must not change.
         """
         key = key_or_fault(url, None if is_exact else self.rules)
         if isinstance(key, ItemFault):
@@ -112,7 +118,7 @@ class EventMaker:
         return self._message(key, event, trace)
 
     def of_load(self, result: LoadResult, *, source: EventSource, time: Timestamp, trace: Context | None) -> Message:
-        """Return the event of a result, under the key that was ordered, whatever the rules make of its URL now."""
+        """Return the event of a result under the ordered key, even if the rules now give its URL another key."""
         event = PictureEvent(source=source, event_time=time, loaded=result)
         return self._message(result.url, event, trace)
 

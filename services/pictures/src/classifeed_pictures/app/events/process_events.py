@@ -1,4 +1,4 @@
-"""Process events: change the states of their pictures, and send what follows, in one transaction."""
+"""Processes events: changes the states of their pictures and sends orders and results, in one transaction."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ from classifeed_pictures.store.states import (
 
 @dataclass(frozen=True, slots=True)
 class PictureEvents:
-    """The events of one URL in their order.
+    """The events of one URL in order.
 
     Attributes:
-        url: Canonical URL or key.
-        url_hash: Its hash.
-        events: What happened.
-        trace: To which the orders belong that follow; None: to the current one.
+        url: canonical URL or key.
+        url_hash: hash of the URL.
+        events: events in order.
+        trace: trace of the resulting orders; None: the current one.
     """
 
     url: str
@@ -64,12 +64,12 @@ class PictureEvents:
 async def process_events(
     tx: Tx, pictures: Sequence[PictureEvents], *, outbox: Outbox, rules: LifecycleRules
 ) -> list[Lifecycle]:
-    """Apply the events of several URLs, each of them once in `pictures`; return their lives.
+    """Apply the events of several URLs, each at most once in `pictures`; return their lifecycles.
 
-    May run again with the same events: they change nothing then, and the same results are sent again.
+    May run again with the same events: they then change nothing, and the same results are sent again.
 
     Raises:
-        StateChanged: a state was changed by somebody else meanwhile; roll back and try again.
+        StateChanged: another transaction has changed a state; roll back and retry.
     """
     await forbid_scans(tx)
     now = await read_now(tx)
@@ -99,7 +99,7 @@ async def process_events(
         for picture, life in zip(pictures, lives, strict=True)
         for order in life.effects.orders
     ]
-    # Behind the locks of the states, so that the orders of a URL leave in the order of its commits.
+    # After the states are locked, so that the orders of a URL are sent in the order of its commits.
     adopting = [notice for life in lives for notice in adoption_notices(life.effects.adoptions)]
     await outbox.put(tx, [*orders, *result_messages(results), *request_messages(repeated), *notice_messages(adopting)])
     after_commit(tx, partial(_count, list(pictures), lives, results))
@@ -126,7 +126,7 @@ async def _write(
 async def _settle_requests(
     tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], *, now: datetime
 ) -> tuple[list[RequestResult], list[Request]]:
-    """Settle the requests that wait, forget and store others; return the results of all, and what is made again."""
+    """Settle waiting requests, delete and store others; return all results, and the requests to make again."""
     effects = {picture.url_hash: life.effects for picture, life in zip(pictures, lives, strict=True)}
     waiting = {
         (url_hash, namespace): result
@@ -183,7 +183,7 @@ def _ended(request: Request, result: WaitingResult) -> RequestResult:
 
 
 async def _find_recipients(tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle]) -> dict[bytes, str]:
-    """Return somebody who waits for each picture that is ordered, by the hash of its URL; nobody may."""
+    """Return one recipient that waits for each ordered picture, by the hash of its URL; a picture may have none."""
     ordered = {
         picture.url_hash: life.effects
         for picture, life in zip(pictures, lives, strict=True)

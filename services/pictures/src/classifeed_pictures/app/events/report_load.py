@@ -1,4 +1,4 @@
-"""Report what came of an order, through the outbox."""
+"""Reports the outcome of an order through the outbox."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class LoadReporter:
     """Reports results of orders.
 
     Args:
-        outbox: takes them.
+        outbox: outbox for the results.
     """
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
 
     async def report(self, tx: Tx, order: CopyOrder | DownloadOrder, outcome: Outcome, *, fresh_for_s: int = 0) -> None:
-        """Report a result; several for one order do no harm."""
+        """Report a result; several results of one order are harmless."""
         message = load_message(order, outcome, at=await read_now(tx), fresh_for_s=fresh_for_s)
         await self._outbox.put(tx, [message])
         after_commit(tx, partial(_count, _code_of(outcome)))
 
     async def report_fault(self, tx: Tx, order: CopyOrder | DownloadOrder, job: FailedJob) -> None:
-        """Report that a job was given up, so that nobody waits for it."""
+        """Report that a job failed permanently, so that no request waits for it."""
         failure = LoadFailure(
-            code=INTERNAL_ERROR, message=f"The picture could not be stored. The job {job.job_id} says why."
+            code=INTERNAL_ERROR, message=f"The picture could not be stored. The job {job.job_id} has the reason."
         )
         await self.report(tx, order, failure)
 

@@ -1,4 +1,4 @@
-"""Take an event file: each row becomes an event in its shard, a slice at a time, from where an earlier run stood."""
+"""Processes an event file: each row becomes an event in its shard, in slices, resuming after an earlier run."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EventFileTaker:
-    """Takes event files.
+    """Processes event files.
 
-    A slice is sent before its transaction: whoever dies in between sends it once more, and no transaction waits for
-    Kafka or the object store. Each event says file, ETag and row.
+    A slice is sent before its transaction, so that no transaction waits for Kafka or the object store. A run that dies
+    in between sends the slice again. Each event names file, ETag and row.
 
     Attributes:
-        bucket: where the files are.
-        producer: sends the events.
-        make_events: returns what makes events by the rules in force; taken once for each slice.
-        spool_dir: for copies of files that are being taken.
-        limit_bytes: size of a file, at most.
+        bucket: bucket with the files.
+        producer: producer for the events.
+        make_events: returns an EventMaker with the rules in force; called once per slice.
+        spool_dir: folder for copies of files.
+        limit_bytes: maximum size of a file, in bytes.
     """
 
     bucket: EventBucket
@@ -62,14 +62,14 @@ class EventFileTaker:
     limit_bytes: int
 
     async def __call__(self, ctx: JobContext, file: EventFile) -> AsyncGenerator[Progress, None]:
-        """Take the rows that no earlier run has taken; yields after each slice.
+        """Process the rows that no earlier run has processed; yield after each slice.
 
         Raises:
-            Fail: the file cannot be read; what could be is taken.
-            ClaimLost: another run has the job.
+            Fail: the file cannot be read; the readable rows are processed.
+            ClaimLost: another run has claimed the job.
         """
         if file.size_bytes > self.limit_bytes:
-            raise Fail(f"{file.name} has {file.size_bytes} bytes; {self.limit_bytes} are allowed. Put it in parts.")
+            raise Fail(f"{file.name} has {file.size_bytes} bytes; {self.limit_bytes} are allowed. Split it.")
         with run_folder(self.spool_dir) as folder:
             path = folder / "events"
             try:
@@ -97,14 +97,14 @@ class EventFileTaker:
                     after_commit(tx, partial(_report, file, len(messages), len(faults), logged))
                 yield Progress(processed=row, detail={"wrong_rows": wrong})
         finally:
-            with suppress(ValueError):  # a cancelled run leaves its thread in the middle of a batch
+            with suppress(ValueError):  # after a cancellation, a thread may still read a batch
                 batches.close()  # type: ignore[attr-defined]
         await self._end(ctx, file, "DONE")
 
     def _make(
         self, file: EventFile, batch: Sequence[Row], first_row: int
     ) -> tuple[list[Message], list[tuple[int, str]]]:
-        """Return the events of a batch, and the rows that cannot be used, each with the reason."""
+        """Return the events of a batch, and the unusable rows with the reasons."""
         maker = self.make_events()
         messages: list[Message] = []
         faults: list[tuple[int, str]] = []
@@ -132,7 +132,7 @@ class EventFileTaker:
 
 
 def _event_of(maker: EventMaker, file: EventFile, number: int, row: EventRow) -> Message | ItemFault:
-    # With the ETag: the rows of a changed file are other ones.
+    # The name includes the ETag, since a changed file has different rows.
     told: dict[str, Any] = {"source": EventSource(name=f"{file.name}@{file.etag}", position=number), "trace": None}
     told["time"] = time = Timestamp()
     if row.time_us is None:

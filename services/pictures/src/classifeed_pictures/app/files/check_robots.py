@@ -1,4 +1,4 @@
-"""Say whether a host allows programs to fetch a picture (robots.txt, RFC 9309)."""
+"""Checks whether robots.txt of a host allows programs to fetch a picture (RFC 9309)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _DAY_S: Final = 86400.0
 _UNREACHABLE_S: Final = 3600.0
 _CLAIM_S: Final = 120.0
 _TOO_MANY_REQUESTS: Final = 429
-# An empty file has no rules, and what is too large is none. What may not be requested at all is refused as a picture,
-# in better words.
+# An empty file has no rules, and a file that is too large is not used. The download itself refuses forbidden URLs, with
+# a better message.
 _NO_RULES: Final = frozenset(
     {
         "TOO_LARGE",
@@ -41,16 +41,16 @@ _LIMITS: Final = FetchLimits(max_bytes=512 << 10, total_s=30, redirects=5)
 
 
 class RulesPending(Exception):
-    """Another process is fetching the rules of the host; come again soon."""
+    """Another process is fetching the rules of the host; retry soon."""
 
 
 class RobotsChecker:
-    """Checks addresses against the rules of their hosts, each fetched once a day by one of all processes.
+    """Checks URLs against the rules of their hosts. One of all processes fetches them once a day.
 
     Args:
-        database: with the rules.
-        fetcher: the way to addresses that nobody vouches for.
-        spool_dir: for the files that are fetched.
+        database: database with the rules.
+        fetcher: HTTP client for untrusted URLs, with SSRF protection.
+        spool_dir: folder for fetched files.
     """
 
     def __init__(self, database: Database, fetcher: Fetcher, spool_dir: Path) -> None:
@@ -59,14 +59,14 @@ class RobotsChecker:
         self._spool_dir = spool_dir
 
     async def __call__(self, url: str) -> LoadFailure | None:
-        """Return why a program may not fetch an address now; None: it may.
+        """Return why a program may not fetch a URL now; None if it may.
 
-        A host without rules (4xx) allows everything. One that cannot be reached allows what it allowed before, and
-        nothing if that is not known.
+        A host without rules (4xx) allows everything. For a host that cannot be reached the last known rules hold;
+        without any, nothing is allowed.
 
         Raises:
             RulesPending: another process is fetching the rules.
-            HostPaused: the host is not to be requested for a while.
+            HostPaused: the host accepts no requests for a while.
             Unavailable: the database does not respond.
         """
         parts = urlsplit(url)
@@ -82,13 +82,13 @@ class RobotsChecker:
         if rules is None:
             return LoadFailure(
                 code=ROBOTS_UNREACHABLE,
-                message=f"{origin}/robots.txt cannot be read, and without it nothing of the site is fetched.",
+                message=f"{origin}/robots.txt cannot be read, and without it no picture of the site is fetched.",
             )
         if await asyncio.to_thread(_allows, rules, url):
             return None
         return LoadFailure(
             code=ROBOTS_DISALLOWED,
-            message=f"{origin}/robots.txt keeps programs from the picture. Allow it there for {_ROBOT}.",
+            message=f"{origin}/robots.txt forbids programs to fetch the picture. Allow it there for {_ROBOT}.",
         )
 
     async def _renew(self, origin: str) -> str | None:
@@ -103,7 +103,7 @@ class RobotsChecker:
         return rules
 
     async def _fetch(self, origin: str) -> str | None:
-        """Return the rules of a host, empty if it has none; None: it cannot be reached."""
+        """Return the rules of a host, empty if it has none; None if it cannot be reached."""
         with run_folder(self._spool_dir) as folder:
             path = folder / "robots.txt"
             try:

@@ -1,7 +1,7 @@
-"""Remove stored pictures that no state holds.
+"""Removes stored pictures that no state holds.
 
-They come from a downloader that was killed between storing a picture and reporting it, and whose repeated download
-brought other bytes: the first ones were never reported to anybody.
+If a downloader is killed between storing a picture and reporting it, and the repeated download gets other bytes, the
+first picture is never reported.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from classifeed_pictures.store.orphans import Address, StoredRow, list_after, lo
 from classifeed_pictures.store.stored import reference_of
 
 GRACE_S: Final = 86400.0
-"""What was stored within a day may not have been reported yet."""
+"""Seconds for which a stored picture may not have been reported yet."""
 _BEGIN: Final = Address("", -1, "")
 _REFS: Final = BlobRefs()
 _log = structlog.get_logger(__name__)
 
 
 async def check_stored(tx: Tx, cursor: Sequence[str] | None, *, limit: int) -> Slice:
-    """Look at the next stored pictures; remove those that no state holds, with their references. Idempotent.
+    """Check the next stored pictures and remove those that no state holds, with their references. Idempotent.
 
-    What was stored within a day stays, and so does whatever a namespace has of a URL for which an order of its is
-    without a result: that result may be about it.
+    Pictures that were stored within a day stay. So do pictures of a URL whose order for the same namespace has no
+    result yet, as that result may name them.
 
     Args:
-        tx: of the tables.
-        cursor: where to go on; None: from the beginning.
-        limit: pictures at once.
+        tx: transaction with the tables.
+        cursor: where to continue; None: at the beginning.
+        limit: maximum number of pictures.
     """
     after = _BEGIN if cursor is None else Address(cursor[0], int(cursor[1]), cursor[2])
     rows = await list_after(tx, after, grace_s=GRACE_S, limit=limit)

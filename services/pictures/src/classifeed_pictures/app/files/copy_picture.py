@@ -1,4 +1,4 @@
-"""Copy a picture from one namespace to another: a reference more, and no bytes. Delete one: a reference less."""
+"""Copies a picture to another namespace by adding references, and deletes one by dropping them; no bytes move."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ _REFS = BlobRefs()
 
 
 async def copy_picture(tx: Tx, order: CopyOrder) -> PictureInfo | LoadFailure | None:
-    """Keep a stored picture in another namespace, too; idempotent.
+    """Store a picture in another namespace, too; idempotent.
 
     Returns:
-        The copy; why there is none; or None where the namespace has sizes that were not made of the picture yet, and
-        that somebody has to make.
+        The copy, or the failure; None if sizes of the namespace must be made of the picture first.
     """
     namespace = await find_namespace(tx, order.namespace)
     if namespace is None:
@@ -53,8 +52,8 @@ async def copy_picture(tx: Tx, order: CopyOrder) -> PictureInfo | LoadFailure | 
 async def delete_picture(tx: Tx, order: DeleteOrder) -> bool:
     """Delete a stored picture unless a later attempt has stored it again; return whether it was there. Idempotent.
 
-    The address of one that has moved stays, as an alias of what the other key keeps in the namespace. Aliases of a key
-    go with the last picture that it keeps there.
+    The address of a moved picture stays as an alias of the picture of the other key in the namespace. Aliases of a key
+    are deleted with its last picture in the namespace.
     """
     place = (order.namespace, order.group_id, order.name)
     if not (order.moved_to and await has_picture(tx, order.moved_to, order.namespace)):
@@ -71,7 +70,7 @@ async def delete_picture(tx: Tx, order: DeleteOrder) -> bool:
 
 
 def copy_of(source: StoredPicture, namespace: str, order: CopyOrder) -> PictureInfo:
-    """Return what is known of a copy, without its sizes."""
+    """Return the info of a copy, without its sizes."""
     copy = PictureInfo()
     copy.CopyFrom(source.info)
     copy.namespace = namespace
@@ -81,13 +80,13 @@ def copy_of(source: StoredPicture, namespace: str, order: CopyOrder) -> PictureI
 
 
 def source_gone() -> LoadFailure:
-    """Return the failure of a copy whose source is not stored any more."""
+    """Return the failure of a copy whose source is no longer stored."""
     return LoadFailure(code=SOURCE_GONE, message="The picture was deleted before it could be copied.")
 
 
 def unknown_namespace(name: str) -> LoadFailure:
-    """Return the failure of an order for a namespace that there is not."""
+    """Return the failure of an order for a namespace that does not exist."""
     return LoadFailure(
         code=NAMESPACE_UNKNOWN,
-        message=f"There is no namespace {name!r} of pictures. `classifeed picture namespace {name}` makes it.",
+        message=f"There is no namespace {name!r} of pictures. Create it with `classifeed picture namespace {name}`.",
     )

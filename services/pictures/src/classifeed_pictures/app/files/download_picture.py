@@ -1,4 +1,4 @@
-"""Download a picture, and store it."""
+"""Downloads a picture and stores it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from classifeed_pictures.store.namespaces import find_namespace
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """What came of an order.
+    """The outcome of an order.
 
     Attributes:
-        outcome: The stored picture, why there is none, or that the host still has the one that is held.
-        fresh_for_s: How long the host promises that it stays the same, in seconds; 0: it promises nothing.
+        outcome: the stored picture, the failure, or that the held picture is still current.
+        fresh_for_s: seconds for which the host promises no change; 0: no promise.
     """
 
     outcome: PictureInfo | LoadFailure | Unchanged
@@ -44,13 +44,13 @@ class PictureDownloader:
     """Downloads, decodes and stores pictures.
 
     Args:
-        database: with the namespaces.
-        fetcher: the way to addresses that nobody vouches for.
-        decode: decodes what came.
-        store: stores it.
-        clock: says when hosts may be requested again.
-        spool_dir: for files on their way; what a killed process left there goes at the next start.
-        check_robots: says what hosts allow programs to fetch; None: that is not obeyed.
+        database: database with the namespaces.
+        fetcher: HTTP client for untrusted URLs, with SSRF protection.
+        decode: decoder of pictures.
+        store: use case that stores a decoded picture.
+        clock: clock for the time of a retry.
+        spool_dir: folder for downloads; files of a killed process are removed at the next start.
+        check_robots: checks robots.txt of hosts; None: robots.txt is ignored.
     """
 
     def __init__(
@@ -73,18 +73,18 @@ class PictureDownloader:
         self._check_robots = check_robots
 
     async def __call__(self, order: DownloadOrder, *, begin: Begin | None = None) -> Loading:
-        """Return the stored picture, why there is none, or that the host still has the one that is held.
+        """Return the stored picture, the failure, or that the held picture is still current.
 
-        The same picture again is the same one.
+        Storing the same picture again is idempotent.
 
         Args:
-            order: what to download.
-            begin: begins the transaction that notes the picture; None: one of the database.
+            order: the download.
+            begin: begins the transaction that records the picture; None: one of the database.
 
         Raises:
-            RulesPending: the robots.txt of the host is being fetched; download it soon.
-            HostPaused: the host is not to be requested for a while.
-            Unavailable: the object store or the database does not respond; download it again.
+            RulesPending: robots.txt of the host is being fetched; retry soon.
+            HostPaused: the host accepts no requests for a while.
+            Unavailable: the object store or the database does not respond; retry.
         """
         async with self._database.connection() as connection:
             namespace = await find_namespace(connection, order.namespace)
@@ -130,8 +130,8 @@ def _not_to_be_shown(url: str) -> LoadFailure:
     host = urlsplit(url).hostname
     return LoadFailure(
         code=NOINDEX,
-        message=f"{host} forbids by X-Robots-Tag that searches show the picture. Remove noimageindex, noindex and none "
-        "from that header of the picture.",
+        message=f"{host} forbids searches to show the picture, by the header X-Robots-Tag. Remove noimageindex, "
+        "noindex and none from that header.",
     )
 
 

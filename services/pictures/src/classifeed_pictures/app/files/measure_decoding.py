@@ -1,4 +1,4 @@
-"""Measure how long pictures take to decode, and which processes end over them."""
+"""Measures the decoding times of pictures, and counts the processes that end during decoding."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from classifeed_pictures.metrics import DECODER_KILLS, DECODING
 
 
 class DecodeMeter:
-    """Counts what a `DecodePool` reports to it."""
+    """Counts the reports of a `DecodePool`."""
 
     def note_picture(self, outcome: str, took_s: float) -> None:
-        """Count a picture with its time."""
+        """Count a picture with its decoding time in seconds."""
         DECODING.labels(outcome).observe(took_s)
 
     def note_end(self, cause: str) -> None:
-        """Count a process that ended over a picture."""
+        """Count a process that ended while it decoded a picture."""
         DECODER_KILLS.labels(cause).inc()

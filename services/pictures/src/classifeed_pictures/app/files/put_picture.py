@@ -1,4 +1,4 @@
-"""Put a picture: keep bytes that somebody sends, under a key of theirs."""
+"""Stores a picture that a client uploads, under the client's key."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from classifeed_pictures.store.states import StateChanged, read_now
 from classifeed_pictures.store.stored import find_stored
 
 MAX_BYTES: Final = 20 << 20
-"""Size of a picture that is put, at most."""
+"""Maximum size of an uploaded picture, in bytes."""
 _TRIES: Final = 5
 _BUSY_S: Final = 1.0
 
 
 class PicturePutter:
-    """Keeps pictures that are put.
+    """Stores uploaded pictures.
 
     Args:
-        database: with the tables.
-        outbox: takes what follows: results of requests that waited for the same key, and copies.
-        decode: decodes what came.
-        store: stores it.
-        canonical_rules: of URLs.
-        rules: of the lives of pictures.
+        database: database with the tables.
+        outbox: outbox for copies and for results of requests that waited for the key.
+        decode: decoder of pictures.
+        store: use case that stores a decoded picture.
+        canonical_rules: returns the rules of canonical URLs.
+        rules: rules of the lifecycle.
     """
 
     def __init__(
@@ -60,13 +60,13 @@ class PicturePutter:
         self._rules = rules
 
     async def __call__(self, key: str, namespace_name: str, data: bytes) -> PictureInfo:
-        """Keep a picture and return what is known of it; the same bytes under the same key change nothing.
+        """Store a picture and return its info; the same bytes under the same key change nothing.
 
         Raises:
             NotFound: PICTURE_NAMESPACE_UNKNOWN.
-            InvalidArgument: it is no picture, or none that is taken; the reason is the code.
-            ResourceExhausted: PICTURE_QUOTA_EXCEEDED; PICTURES_BUSY, too many wait to be decoded.
-            Aborted: PICTURE_CHANGED, its state was changed by others all the time.
+            InvalidArgument: it is no picture, or of a kind that is not accepted; the reason is the code.
+            ResourceExhausted: PICTURE_QUOTA_EXCEEDED; or PICTURES_BUSY, too many pictures wait to be decoded.
+            Aborted: PICTURE_CHANGED, its state was changed concurrently in every attempt.
             Unavailable: the database or the object store does not respond.
         """
         async with self._database.transaction() as tx:
@@ -95,10 +95,10 @@ class PicturePutter:
             self._outbox.wake()
             return info
         raise Aborted(
-            "PICTURE_CHANGED", f"The picture {url[:200]!r} was changed by others all the time. Send it again."
+            "PICTURE_CHANGED", f"The picture {url[:200]!r} was changed by other requests meanwhile. Send it again."
         )
 
 
 def too_large() -> InvalidArgument:
-    """Return the refusal of a picture of more than `MAX_BYTES`."""
+    """Return the error for a picture larger than `MAX_BYTES`."""
     return InvalidArgument("TOO_LARGE", f"The picture is larger than {MAX_BYTES >> 20} MiB. Make it smaller.")

@@ -1,4 +1,4 @@
-"""Read a version of a stored picture, out of memory where it was read lately."""
+"""Reads a version of a stored picture, from a cache in memory if possible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROWS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a picture is."""
+    """The address of a picture."""
 
     namespace: str
     group_id: int
@@ -32,13 +32,13 @@ class Address:
 class PictureReader:
     """Reads pictures by their addresses.
 
-    What is deleted may be read for 30 s more, as what is known of an address is kept so long; bytes, by their hash.
+    A deleted picture may be served for 30 s more, since addresses are cached that long; bytes are cached by their hash.
 
     Args:
-        database: with the stored pictures.
-        blobs: with the bytes.
+        database: database with the stored pictures.
+        blobs: store of the bytes.
         originals: files of originals that are being sent.
-        cache_bytes: bytes of versions that are kept, at most.
+        cache_bytes: maximum size of the cache of versions, in bytes.
     """
 
     def __init__(self, database: Database, blobs: BlobStore, originals: OriginalSpool, cache_bytes: int) -> None:
@@ -51,7 +51,7 @@ class PictureReader:
         self._pictures: OrderedDict[Address, tuple[float, StoredPicture]] = OrderedDict()
 
     async def find(self, address: Address) -> StoredPicture:
-        """Return what is at an address.
+        """Return the picture at an address.
 
         Raises:
             NotFound: PICTURE_UNKNOWN.
@@ -72,11 +72,11 @@ class PictureReader:
         return found
 
     async def open_original(self, picture: StoredPicture, holding: AsyncExitStack) -> OpenOriginal:
-        """Return the original as a file, whose bytes were verified.
+        """Return the original as a file with verified bytes.
 
         Args:
-            picture: What is at the address.
-            holding: Closes the file.
+            picture: the picture.
+            holding: exit stack that closes the file.
 
         Raises:
             Unavailable: PICTURE_DAMAGED, PICTURES_BUSY, or the object store does not respond.

@@ -1,4 +1,4 @@
-"""Make the sizes of a picture that a namespace has and that were not made yet."""
+"""Makes the missing sizes of a picture for a namespace."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from classifeed_pictures.store.stored import StoredPicture, find_stored
 
 
 class PictureResizer:
-    """Copies pictures whose sizes are to be made first, from the original that is stored.
+    """Copies pictures that lack sizes, after making these from the stored original.
 
     Args:
-        database: with the tables.
-        blobs: with the bytes.
-        decode: makes the sizes.
+        database: database with the tables.
+        blobs: store of the bytes.
+        decode: decoder that makes the sizes.
     """
 
     def __init__(self, database: Database, blobs: BlobStore, decode: Decoder) -> None:
@@ -35,14 +35,14 @@ class PictureResizer:
         self._refs = BlobRefs()
 
     async def __call__(self, order: CopyOrder, *, begin: Begin | None = None) -> PictureInfo | LoadFailure:
-        """Return the copy, or why there is none; idempotent.
+        """Return the copy or the failure; idempotent.
 
         Args:
-            order: what to copy.
-            begin: begins the transaction that notes the copy; None: one of the database.
+            order: the copy.
+            begin: begins the transaction that records the copy; None: one of the database.
 
         Raises:
-            Unavailable: the object store or the database does not respond; try again.
+            Unavailable: the object store or the database does not respond; retry.
         """
         async with self._database.transaction() as tx:
             namespace = await find_namespace(tx, order.namespace)
@@ -92,7 +92,7 @@ class PictureResizer:
         add_sizes(copy, pieces)
         picture = StoredPicture(copy, order.url_hash, order.attempt, source.original, tuple(pieces))
         async with (begin or self._database.transaction)() as tx:
-            # Locked once more: what was deleted meanwhile has lost its references, and its files may go.
+            # Checked again under a lock: if the source was deleted meanwhile, its files may be removed.
             address = source.info
             if await find_stored(tx, address.namespace, address.group_id, address.name, is_locked=True) is None:
                 return source_gone()

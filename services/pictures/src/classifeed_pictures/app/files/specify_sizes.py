@@ -1,4 +1,4 @@
-"""The sizes of a namespace, as decoding takes them."""
+"""Converts the sizes of a namespace for the decoder."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from classifeed_pictures.domain.namespaces import Namespace
 
 
 def specify_sizes(namespace: Namespace) -> Sequence[SizeSpec]:
-    """Return the sizes of a namespace as the decoder takes them."""
+    """Return the sizes of a namespace as the decoder needs them."""
     return [SizeSpec(rule.name, rule.width, rule.height, rule.crop) for rule in namespace.sizes]

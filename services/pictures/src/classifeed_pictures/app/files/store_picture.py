@@ -1,4 +1,4 @@
-"""Store a picture in a namespace: refer first, then put, so that no clean-up takes its files in between."""
+"""Stores a picture in a namespace: references first, then files, so that no clean-up removes the files in between."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from classifeed_pictures.store.stored import (
 )
 
 Begin: TypeAlias = Callable[[], AbstractAsyncContextManager[Tx]]
-"""Begins a transaction. That of a job's claim does not begin once another run has the job: what a process noted after
-it had stood still for long, nobody would be notified of, and nobody would delete."""
+"""Begins a transaction. A job's guarded transaction fails if another run has claimed the job: a picture that a paused
+process recorded later would never be reported or deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a picture came from.
+    """The source of a picture.
 
     Attributes:
-        url_hash: Of its URL or key.
-        etag: As its host gave it.
-        last_modified: As its host gave it.
-        sha256: 32 bytes over the file as its host sent it; empty: it was put.
+        url_hash: hash of its URL or key.
+        etag: ETag that its host sent.
+        last_modified: Last-Modified that its host sent.
+        sha256: 32 bytes of the hash over the file as its host sent it; empty if the picture was put.
     """
 
     url_hash: bytes
@@ -55,9 +55,9 @@ class PictureStorer:
     """Stores decoded pictures.
 
     Args:
-        database: with the tables.
-        blobs: with the bytes.
-        clock: says when.
+        database: database with the tables.
+        blobs: store of the bytes.
+        clock: clock for the time of storage.
     """
 
     def __init__(self, database: Database, blobs: BlobStore, clock: Clock) -> None:
@@ -69,21 +69,21 @@ class PictureStorer:
     async def __call__(
         self, source: Source, namespace: Namespace, decoded: Decoded, *, attempt: int, begin: Begin | None = None
     ) -> PictureInfo:
-        """Store a picture, and return what is known of it; idempotent.
+        """Store a picture and return its info; idempotent.
 
         Args:
-            source: where it came from.
-            namespace: that keeps it.
-            decoded: the picture.
+            source: source of the picture.
+            namespace: namespace that keeps it.
+            decoded: the decoded picture.
             attempt: number of the order.
-            begin: begins the transaction that notes it; None: one of the database.
+            begin: begins the transaction that records it; None: one of the database.
 
         Raises:
             ResourceExhausted: PICTURE_QUOTA_EXCEEDED.
-            Unavailable: the object store does not respond; store it again.
+            Unavailable: the object store does not respond; retry.
         """
         files: dict[str, bytes] = {}
-        # In a thread: the hash of 20 MB takes 0.1 s.
+        # In a thread, since the hash of 20 MB takes 0.1 s.
         original = await asyncio.to_thread(_add, files, decoded.original)
         pieces = await asyncio.to_thread(lay_out, decoded.versions, namespace, files)
         info = self._info(source, namespace, decoded, pieces, content_hash=bytes.fromhex(original))
@@ -121,9 +121,9 @@ class PictureStorer:
 
 
 async def record_stored(tx: Tx, refs: BlobRefs, picture: StoredPicture, namespace: Namespace) -> frozenset[str]:
-    """Note a picture with the references to its files, and count it; what is stored already keeps its versions.
+    """Record a picture with the references to its files, and count it; a stored one keeps its versions.
 
-    Returns the hashes of files that nobody needed until now.
+    Returns the hashes of files that had no reference before.
 
     Raises:
         ResourceExhausted: PICTURE_QUOTA_EXCEEDED.
@@ -147,10 +147,10 @@ async def record_stored(tx: Tx, refs: BlobRefs, picture: StoredPicture, namespac
 
 
 async def remove_stored(tx: Tx, url_hash: bytes, place: tuple[str, int, str], attempt: int) -> list[str]:
-    """Remove a picture unless a later attempt has stored it, and with the last one of its key there its aliases.
+    """Remove a picture unless a later attempt has stored it; remove the aliases of its key with its last picture there.
 
     Returns:
-        The references that whoever calls this has to drop; none: it was not there.
+        The references that the caller has to drop; empty if the picture was not there.
     """
     namespace, group_id, name = place
     size_bytes = await delete_stored(tx, namespace, group_id, name, attempt=attempt)
@@ -164,7 +164,7 @@ async def remove_stored(tx: Tx, url_hash: bytes, place: tuple[str, int, str], at
 
 
 def lay_out(versions: Sequence[Version], namespace: Namespace, files: dict[str, bytes]) -> list[Piece]:
-    """Lay all versions into one file, which is added to `files` by its hash, and return where each lies."""
+    """Join all versions into one file, add it to `files` by its hash, and return the place of each version."""
     if not versions:
         return []
     rules = {rule.name: rule for rule in namespace.sizes}
@@ -188,7 +188,7 @@ def lay_out(versions: Sequence[Version], namespace: Namespace, files: dict[str, 
 
 
 def add_sizes(info: PictureInfo, pieces: Sequence[Piece]) -> None:
-    """Add the sizes of a picture, from the smallest to the largest."""
+    """Add the sizes of a picture, smallest first."""
     formats: dict[str, list[str]] = {}
     first: Mapping[str, Piece] = {piece.rule.name: piece for piece in reversed(pieces)}
     for piece in pieces:

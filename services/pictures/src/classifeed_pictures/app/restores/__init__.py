@@ -1,1 +1,1 @@
-"""Tables that were restored alone: noticed, mended, and named until then."""
+"""Tables that were restored without the others: detected, repaired, and reported until then."""

@@ -1,4 +1,4 @@
-"""Go through all states after a table was restored alone, and have what it lost made again."""
+"""Checks all states after a table was restored without the others, and has lost rows made again."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from classifeed_pictures.store.states import read_now
 _STATES: Final = 500
 
 Check = Callable[[Tx, Sequence[tuple[Any, Holding]], Outbox], Awaitable[int]]
-"""Takes rows of states with what each namespace keeps; returns how many pictures that were put are lost."""
+"""Takes rows of states with the holding of each namespace; returns the number of lost pictures that were put."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateChecker:
-    """Checks the next states, after a table was restored alone; for RepeatedWork.
+    """Checks the next states after a table was restored without the others; for RepeatedWork.
 
     Attributes:
-        database: with the tables.
-        outbox: takes notices of pictures.
-        table: the table that is mended so.
-        check: sends notices about what it lost.
+        database: database with the tables.
+        outbox: outbox for notices of pictures.
+        table: table that is repaired.
+        check: sends notices about lost rows.
     """
 
     database: Database
@@ -42,7 +42,7 @@ class StateChecker:
     check: Check
 
     async def __call__(self) -> bool:
-        """Check a slice of the states, and return whether there may be more."""
+        """Check a slice of the states; return whether there may be more."""
         async with self.database.transaction() as tx:
             after = await marks.lock_check(tx, self.table)
             if after is None:
@@ -60,7 +60,7 @@ class StateChecker:
 
 
 async def refetch_unstored(tx: Tx, held: Sequence[tuple[Any, Holding]], outbox: Outbox) -> int:
-    """Have pictures downloaded again that states hold although they are not stored."""
+    """Have pictures downloaded again that states hold but that are not stored."""
     kept = [
         (row, (holding.info.namespace, holding.info.group_id, holding.info.name))
         for row, holding in held
@@ -74,12 +74,12 @@ async def refetch_unstored(tx: Tx, held: Sequence[tuple[Any, Holding]], outbox: 
 
 @dataclass(frozen=True, slots=True)
 class OrderRepeater:
-    """Has orders given again that no job carries out; as a check of StateChecker.
+    """Repeats orders that no job carries out; a check of StateChecker.
 
-    An order that no consumer has read yet has no job either: it is given twice, and the later one counts.
+    An order that no consumer has read yet has no job either. It is sent twice, and the later one counts.
 
     Attributes:
-        jobs: of the service.
+        jobs: job store of the service.
     """
 
     jobs: JobStore

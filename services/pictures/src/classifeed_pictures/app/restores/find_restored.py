@@ -1,4 +1,4 @@
-"""Notice that a table was restored while the others were not, mend it, and name it until it is mended (ADR 0101)."""
+"""Detects a table that was restored without the others, repairs it, and reports it until then (ADR 0101)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from classifeed_pictures.store import backups, marks
 from classifeed_pictures.store.marks import Found
 
 NAMED_S: Final = 86400.0
-"""What cannot be mended is named for a day, so that an operator reads it."""
+"""Seconds for which an unrepairable table is reported, so that an operator reads it."""
 _CAUSE: Final = "a restore of the table "
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreNoticer:
-    """Compares the marks of tables with what was noted; for a Watch.
+    """Compares the marks of tables with the recorded ones; for a Watch.
 
     Attributes:
-        database: with the tables.
-        group: consumer group of events: these are applied again since the mark of a restored table.
-        jobs: of the service.
-        on_events_lost: called with the transaction and the cause where no events bring the rows again.
+        database: database with the tables.
+        group: consumer group of events, which are applied again from the mark of a restored table on.
+        jobs: job store of the service.
+        on_events_lost: called with the transaction and the cause if no events bring the rows again.
     """
 
     database: Database
@@ -38,7 +38,7 @@ class RestoreNoticer:
     on_events_lost: Callable[[Tx, str], Awaitable[None]]
 
     async def __call__(self) -> Mapping[str, str]:
-        """Look at each table and move its mark; return what is not mended, in words that name the fix."""
+        """Check each table and move its mark; return the tables that are not repaired, with the fix."""
         for table in TABLES:
             if not await self._look(table):
                 await self._mend(table)
@@ -46,7 +46,7 @@ class RestoreNoticer:
         return await self._name_restored()
 
     async def _look(self, table: MarkedTable) -> bool:
-        """Move the mark of a table; return False if the table was restored alone."""
+        """Move the mark of a table; return False if the table was restored without the others."""
         async with self.database.transaction() as tx:
             found = await marks.look_at(tx, table)
             if _is_restored(table, found):
@@ -56,7 +56,7 @@ class RestoreNoticer:
 
     async def _mend(self, table: MarkedTable) -> None:
         async with self.database.transaction() as tx:
-            await backups.stop_effects(tx)  # first: a restore of a backup locks in this order, too
+            await backups.stop_effects(tx)  # first, as a restore of a backup locks in this order, too
             found = await marks.look_at(tx, table)
             if not _is_restored(table, found):
                 return
@@ -74,7 +74,7 @@ class RestoreNoticer:
         _log.error("pictures.table.restored", table=table.name, number=found.number, noted=found.noted)
 
     async def _look_at_jobs(self) -> None:
-        """Note the newest job; where the job tables were restored alone, have orders looked for whose jobs are lost."""
+        """Record the newest job; if the job tables were restored alone, start the check for orders without a job."""
         async with self.database.transaction() as tx:
             found = await marks.note_jobs(tx, self.jobs)
             if found.number >= found.noted:
@@ -83,7 +83,7 @@ class RestoreNoticer:
         _log.error("pictures.table.restored", table=JOBS, number=found.number, noted=found.noted)
 
     async def _apply_events_again(self, tx: Tx, table: MarkedTable, found: Found) -> marks.Positions:
-        """Return where the events end that are applied again."""
+        """Rewind the group; return the positions up to which events are applied again."""
         if table.name != STATES or not found.number:
             await self.on_events_lost(tx, f"{_CAUSE}{table.name}")
         if not found.number:

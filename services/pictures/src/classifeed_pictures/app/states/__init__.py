@@ -1,1 +1,1 @@
-"""States of pictures: found, compared with what offers use, moved to other keys."""
+"""States of pictures: found, compared with the pictures that offers use, moved to other keys."""

@@ -1,4 +1,4 @@
-"""Close gaps in the events: offers requests all its pictures again."""
+"""Closes gaps in the events: offers requests all its pictures again."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EventGapCloser:
-    """Has offers request again what it may show although nothing is known of it here.
+    """Has offers request all its pictures again, since some may be unknown here.
 
-    What is known gets the same result as before, so a request too many changes nothing. Pictures of other clients are
-    not covered: they request again themselves.
+    A known picture gets the same result as before, so an unneeded request changes nothing. Pictures of other clients
+    are not covered: the clients have to request them again.
 
     Attributes:
-        database: with the gaps.
-        offers: requests the pictures.
+        database: database with the gaps.
+        offers: client that requests the pictures.
     """
 
     database: Database
     offers: OffersClient
 
     async def __call__(self) -> int:
-        """Close all open gaps by one request, and return how many there were.
+        """Close all open gaps by one request, and return their number.
 
         Raises:
             grpc.aio.AioRpcError: offers does not respond; the gaps stay open.

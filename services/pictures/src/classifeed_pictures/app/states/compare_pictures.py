@@ -1,7 +1,7 @@
-"""Compare the pictures that offers alone have requested with what offers use, and send notices of unused ones.
+"""Finds pictures that only offers requested and that no offer uses, and sends notices of them.
 
-A picture is marked by the first notice and deleted by a second one a day later: one comparison deletes nothing that the
-one before did not find unused, too.
+The first notice marks a picture and a second one, a day later, deletes it. So a picture is deleted only if two
+comparisons have found it unused.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PictureComparer:
-    """Compares, in steps that a later run goes on from.
+    """Compares in steps; a later run continues after the last one.
 
     Attributes:
-        offers: Say what they use.
-        outbox: Takes the notices.
-        canonical_rules: Of URLs.
-        held_share: Of all states; more unused ones than that wait for a person.
-        held_least: No fewer unused ones than that ever wait.
+        offers: client that exports the URLs that offers use.
+        outbox: outbox for the notices.
+        canonical_rules: returns the rules of canonical URLs.
+        held_share: share of all states; if more pictures are unused, the comparison waits for confirmation.
+        held_least: number of unused pictures that never needs a confirmation.
     """
 
     offers: OffersClient
@@ -48,11 +48,11 @@ class PictureComparer:
     held_least: int
 
     async def __call__(self, ctx: JobContext, comparison_id: int | None) -> AsyncIterator[Progress]:
-        """Run a comparison, or go on with a confirmed one; yields after each step.
+        """Run a comparison, or continue a confirmed one; yield after each step.
 
         Raises:
-            Unavailable: the export was cut off, and nothing is deleted; run it again.
-            ClaimLost: another run has the job.
+            Unavailable: the export was cut off, and nothing is deleted; retry.
+            ClaimLost: another run has claimed the job.
         """
         state: dict[str, Any] = ctx.checkpoint or {"id": comparison_id, "step": "notify" if comparison_id else "export"}
         if state["id"] is None:
@@ -68,9 +68,9 @@ class PictureComparer:
             yield Progress(processed=state.get("seen", 0))
 
     async def _export(self, ctx: JobContext, comparison_id: int) -> None:
-        """Note all URLs that offers use. Not tied to the claim in each piece: only whole exports are compared with.
+        """Record all URLs that offers use. An incomplete export is never compared with.
 
-        A link uses whatever older rules have made of it, too, as its picture may still be kept there.
+        A link also uses the keys that older rules make of it, since its picture may still be stored under them.
         """
         export = await self.offers.export_picture_urls()
         async with ctx.guarded_transaction() as tx:
@@ -85,7 +85,7 @@ class PictureComparer:
                 await comparisons.add_used(tx, comparison_id, hashes)
 
     async def _slice(self, ctx: JobContext, state: dict[str, Any]) -> dict[str, Any]:
-        """Count, or notify about, the next states."""
+        """Count the next unused states, or send notices of them."""
         async with ctx.guarded_transaction() as tx:
             comparison = await comparisons.find_comparison(tx, state["id"])
             if comparison is None or comparison.state != "RUNNING":

@@ -1,4 +1,4 @@
-"""Find pictures that are due for another attempt, and send notices of them to the resharder."""
+"""Finds pictures that are due for another attempt, and sends notices of them to the resharder."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ _BEGIN: Final = (datetime(1970, 1, 1, tzinfo=UTC), b"")
 
 
 async def find_due(read: Tx, write: Tx, cursor: Sequence[str] | None, *, outbox: Outbox, limit: int) -> Slice:
-    """Send notices of the next states that are due.
+    """Send notices of the next due states.
 
-    The processor checks once more that the time of each has come, so a notice too many does no harm.
+    The processor checks again whether each state is due, so an unneeded notice is harmless.
 
     Args:
-        read: of the states; may be that of a replica.
-        write: of the outbox.
-        cursor: where to go on; None: from the beginning.
-        limit: states at once.
+        read: transaction that reads the states, perhaps of a replica.
+        write: transaction of the outbox.
+        cursor: where to continue; None: at the beginning.
+        outbox: outbox for the notices.
+        limit: maximum number of states.
     """
     after = _BEGIN if cursor is None else (datetime.fromisoformat(cursor[0]), bytes.fromhex(cursor[1]))
     rows = await list_due(read, after=after, limit=limit)

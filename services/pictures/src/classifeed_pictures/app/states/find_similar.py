@@ -1,4 +1,4 @@
-"""Find stored pictures that look like the one of a URL."""
+"""Finds stored pictures that look like the picture of a URL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.store.similar import BEGIN, Likeness, Place, SimilarRow, list_similar
 
 _SHOWN: Final = 200
-# Of rows that are read at once, and how often for a page: most of them show the same.
+# Rows per read, and reads per page; most rows show the same picture, so one read usually suffices.
 _LEAST_ROWS: Final = 200
 _MOST_READS: Final = 10
 
@@ -26,9 +26,9 @@ class SimilarPictures:
     """Pictures that look like another one.
 
     Attributes:
-        compared: The picture that they were compared with.
-        rows: The pictures of a page, the most similar first.
-        next: After which the next page begins; None: this is the last one.
+        compared: picture that they were compared with.
+        rows: pictures of a page, most similar first.
+        next: place after which the next page begins; None: this is the last page.
     """
 
     compared: PictureInfo
@@ -47,17 +47,17 @@ async def find_similar(
     after: Place = BEGIN,
     limit: int,
 ) -> SimilarPictures:
-    """Return a page of the stored pictures that look like the one of a URL.
+    """Return a page of the stored pictures that look like the picture of a URL.
 
     Args:
-        tx: of the stored pictures.
-        url: as anybody writes it, or the key of a picture that was put.
-        rules: of canonical URLs.
-        distance: bits in which perceptual hashes differ at most.
-        namespace: whose pictures are listed; empty: all.
-        among: URLs or keys whose pictures are listed; empty: all.
-        after: where the page before ended.
-        limit: pictures of a page.
+        tx: transaction with the stored pictures.
+        url: URL in any form, or the key of a picture that was put.
+        rules: rules of canonical URLs.
+        distance: maximum number of different bits of perceptual hashes.
+        namespace: namespace of the listed pictures; empty: all.
+        among: URLs or keys of the listed pictures; empty: all.
+        after: end of the previous page.
+        limit: maximum number of pictures on the page.
 
     Raises:
         NotFound: PICTURE_UNKNOWN.
@@ -79,9 +79,10 @@ async def find_similar(
 async def list_alike(
     tx: Tx, compared: PictureInfo, sought: Likeness, *, after: Place = BEGIN, limit: int
 ) -> SimilarPictures:
-    """Return a page of the pictures whose hashes are near and that show the same.
+    """Return a page of the pictures that have near hashes and show the same.
 
-    It has fewer pictures than the limit, though others follow, where very many have near hashes and show other things.
+    If very many pictures have near hashes and show other things, the page may have fewer pictures than the limit
+    although others follow.
     """
     rows: list[SimilarRow] = []
     batch = max(limit + 1, _LEAST_ROWS)
@@ -97,7 +98,7 @@ async def list_alike(
 
 
 def _choose(state: PictureState, namespace: str) -> PictureInfo:
-    """Return the picture of a state in a namespace, or else the newest one."""
+    """Return the picture of a state in a namespace; otherwise the newest one."""
     if not state.known:
         raise NotFound("PICTURE_UNKNOWN", f"Nothing is known of the picture {state.url[:_SHOWN]!r}. Request it first.")
     if not state.pictures:

@@ -1,4 +1,4 @@
-"""Find what is known of pictures, by URLs as anybody writes them."""
+"""Finds the states of pictures by URLs in any form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Rules = Callable[[], CanonicalRules]
 
 
 async def canonical_keys(urls: Sequence[str], rules: CanonicalRules) -> list[tuple[str, bytes]]:
-    """Return the canonical form and the hash of each URL or key, in their order. Other coroutines run in between.
+    """Return the canonical form and the hash of each URL or key, in order. Other coroutines run in between.
 
     Call it before a connection is acquired: a thousand hostile URLs take seconds.
 
@@ -31,7 +31,7 @@ async def canonical_keys(urls: Sequence[str], rules: CanonicalRules) -> list[tup
 
 
 async def find_states(tx: Tx, keys: Sequence[tuple[str, bytes]]) -> list[PictureState]:
-    """Return a state for each of the `canonical_keys`, in their order; of unknown ones only URL and hash are set."""
+    """Return a state for each of the `canonical_keys`, in order; for unknown ones only URL and hash are set."""
     hashes = [key for _, key in keys]
     known = await read_states(tx, set(hashes))
     in_flight = await count_in_flight(tx, set(hashes) & set(known))

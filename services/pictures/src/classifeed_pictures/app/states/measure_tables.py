@@ -1,4 +1,4 @@
-"""Measure what the tables say: the oldest request, what each namespace keeps, hosts that refuse."""
+"""Sets metrics from the tables: the oldest request, the usage of each namespace, refusing hosts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from classifeed_pictures.store.namespaces import list_namespaces
 from classifeed_pictures.store.requests import read_oldest_s
 
 _DAY_S: Final = 86400.0
-# A host that forbids everything is requested again after a week at the latest.
+# A host that forbids everything is tried again after a week at the latest.
 _WANTED_S: Final = 8 * _DAY_S
 _log = structlog.get_logger(__name__)
 
 
 class TableMeter:
-    """Sets the gauges of tables; for a Watch. What is found blocks nobody.
+    """Sets the gauges of tables; for a Watch. It never reports a block.
 
     Args:
-        database: with the tables.
+        database: database with the tables.
         hosts: permits for hosts.
     """
 
@@ -32,7 +32,7 @@ class TableMeter:
         self._refusing: set[str] = set()
 
     async def __call__(self) -> dict[str, str]:
-        """Read the tables, a few rows of each, and set the gauges."""
+        """Read a few rows of each table, and set the gauges."""
         async with self._database.transaction() as tx:
             OLDEST_REQUEST.set(await read_oldest_s(tx))
             for namespace, pictures, used_bytes in await list_namespaces(tx):

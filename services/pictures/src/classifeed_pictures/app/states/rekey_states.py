@@ -1,7 +1,8 @@
-"""Move what is kept under keys that the rules in force no longer make: notices to those keys, slice by slice.
+"""Moves pictures to new keys after the rules have changed: sends notices to the old keys, slice by slice.
 
-What a notice does to its key is decided in the shard of that, in the order of its events: it has the other key adopt
-what that lacks, and ends once that lacks nothing. So a pass may run again, and passes run until one finds nothing.
+The shard of the old key applies a notice in the order of its events. It has the new key adopt the pictures that the new
+key lacks, and removes the old state once nothing is lacking. A pass may therefore run again, and passes run until one
+finds nothing.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ async def rekey_states(
     """Send notices of the next states whose keys the rules no longer make.
 
     Args:
-        tx: of states and outbox.
-        cursor: where to go on; None: a pass begins, if any is needed.
-        rules: in force.
-        outbox: takes the notices.
-        limit: states at once.
-        settle_s: how long rules are in force before a pass that finds nothing is the last one: until then other
-            processes may have made keys by those before, which are under way.
-        order_timeout_s: after which an order without a result counts as lost.
+        tx: transaction with states and outbox.
+        cursor: where to continue; None: begin a pass, if one is needed.
+        rules: rules in force.
+        outbox: outbox for the notices.
+        limit: maximum number of states.
+        settle_s: seconds after a change of the rules during which other processes may still send keys of the older
+            rules. A pass that finds nothing is the last one only after this time.
+        order_timeout_s: seconds after which an order without a result counts as lost.
     """
     if cursor is None:
         found = await note_rules(tx, rules, settle_s=settle_s)
@@ -56,7 +57,7 @@ async def rekey_states(
         cursor = {"version": rules.version, "rules_id": found.rules_id, "is_settled": found.is_settled}
         cursor |= {"after": "", "left": 0}
     elif cursor["version"] != rules.version:
-        return Slice(next=None)  # a pass by these comes next
+        return Slice(next=None)  # the next pass uses the new rules
     rows = await list_keys(tx, after=bytes.fromhex(cursor["after"]), limit=limit)
     moves = {row.url: key for row in rows if (key := rekeyed(row.url, rules)) is not None}
     await outbox.put(tx, notice_messages(await _notices(tx, moves, timedelta(seconds=order_timeout_s))))
@@ -71,7 +72,7 @@ async def rekey_states(
 
 
 async def _notices(tx: Tx, moves: dict[str, str], order_timeout: timedelta) -> Sequence[PictureNotice]:
-    """Return notices of keys, each with the one that it becomes; none while copies to that are under way."""
+    """Return notices of keys, each with its new key; none for a key while orders of its new key are open."""
     if not moves:
         return []
     now = await read_now(tx)

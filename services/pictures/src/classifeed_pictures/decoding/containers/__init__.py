@@ -1,9 +1,9 @@
-"""The containers of picture formats, read by parsers of our own before a library sees a byte.
+"""The containers of picture formats, read by our own parsers before a library sees a byte.
 
-Each module has a function that reads the whole structure once: it checks sizes and frames against the limits, finds
-where a file ends too soon, and returns the file again with what shows the picture and nothing else. What it keeps is
-listed; all that is not, such as EXIF, XMP, comments, thumbnails, maker notes and what follows the end, is left out.
-Compressed pixels are copied as they are. The result of a second pass is that of the first.
+Each module has a function that reads the whole structure once: it checks sizes and frames against the limits, detects
+files that are cut off, and returns the file with the picture data only. Listed parts are kept. All others, such as
+EXIF, XMP, comments, thumbnails, maker notes and bytes after the end, are left out. Compressed pixels are copied
+unchanged. A second pass returns the same file.
 """
 
 from __future__ import annotations

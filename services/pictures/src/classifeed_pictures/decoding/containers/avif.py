@@ -1,4 +1,4 @@
-"""AVIF: items and tracks in boxes whose places are written down elsewhere, so that what goes is blanked in place."""
+"""AVIF: items and tracks in boxes that are referred to by offset, so that removed parts are blanked in place."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _BYTES_PER_PIXEL: Final = 10
 
 
 def read_avif(data: bytes, limits: Limits) -> Container:
-    """Return what the file is, and the file with all blanked that is not the picture; its size stays.
+    """Return the container with a file of the same size in which everything but the picture is blanked.
 
-    EXIF says nothing about which way is up here: the properties irot and imir do, and stay.
+    The orientation is in the properties irot and imir, which are kept; EXIF is not needed for it.
 
     Raises:
         DecodeFailed: it is damaged, cut off, too large, or has more than pictures.
@@ -63,7 +63,7 @@ def _list_top(data: bytes) -> list[Box]:
             kind = data[position + 4 : position + 8]
             size = int.from_bytes(data[position : position + 4], "big")
             if not kind.isalnum() or size < 8 or position + size > len(data):
-                break  # what was appended to the file and is no box
+                break  # appended bytes that are no box
             box = read_box(data, position, len(data))
         if box.end > len(data):
             raise ends_early(len(data))
@@ -77,7 +77,7 @@ def _list_top(data: bytes) -> list[Box]:
 def _clean_meta(data: bytes, out: bytearray, table: ItemTable, kept: set[int]) -> None:
     handler = find_box(table.boxes, b"hdlr")
     if data[handler.body + 8 : handler.body + 12] != b"pict":
-        raise broken("The AVIF describes something else than pictures.")
+        raise broken("The AVIF does not describe pictures.")
     blank(out, handler.body + 24, handler.end)
     keep_only(out, table.boxes, _META)
     keep_only(out, table.property_boxes, _PROPERTIES)
@@ -86,7 +86,7 @@ def _clean_meta(data: bytes, out: bytearray, table: ItemTable, kept: set[int]) -
 
 
 def _clean_entry(data: bytes, out: bytearray, item: Item, is_kept: bool) -> None:
-    """Blank name and type of content of an item; one that goes becomes an item of a type that nobody reads."""
+    """Blank name and content type of an item; a removed item gets a type that no reader uses."""
     if item.entry is None:
         return
     kind_at = item.entry.body + (8 if data[item.entry.body] == 2 else 10)

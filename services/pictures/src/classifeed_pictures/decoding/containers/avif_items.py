@@ -1,4 +1,4 @@
-"""The items of an AVIF file: which bytes of it are the picture, and how large that is."""
+"""The items of an AVIF file: which bytes are the picture, and its size."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _ALPHA: Final = (b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\x00", b"urn:mpeg:
 
 @dataclass(slots=True)
 class Item:
-    """An item: its type, the boxes and ranges that belong to it, and what it says of itself."""
+    """An item: its type, its boxes, byte ranges, properties and references."""
 
     kind: bytes = b""
     entry: Box | None = None
     extents: list[tuple[int, int]] = field(default_factory=list)
     properties: list[Box] = field(default_factory=list)
-    # From this item to others, by type of reference.
+    # References from this item to others, by type.
     references: dict[bytes, list[int]] = field(default_factory=dict)
 
 
@@ -32,7 +32,7 @@ class ItemTable:
     """The box `meta` of a file, as far as it describes pictures.
 
     Raises:
-        DecodeFailed: it is damaged, or uses what AVIF does not.
+        DecodeFailed: it is damaged, or uses features outside of AVIF.
     """
 
     def __init__(self, data: bytes, meta: Box) -> None:
@@ -58,16 +58,16 @@ class ItemTable:
                 self._read_properties(box)
 
     def primary(self) -> int:
-        """Return the id of the item that is shown."""
+        """Return the id of the main item."""
         box = find_box(self.boxes, b"pitm")
         size = 2 if self._data[box.body] == 0 else 4
         return int.from_bytes(self._data[box.body + 4 : box.body + 4 + size], "big")
 
     def select(self, limits: Limits) -> tuple[int, int, set[int]]:
-        """Return width and height of the picture, and the ids of the items that show it: itself, its tiles, its alpha.
+        """Return width and height of the picture, and the ids of its items: main item, tiles and alpha.
 
         Raises:
-            DecodeFailed: it is too large, has no pixels, or is coded in another way than AV1.
+            DecodeFailed: it is too large, has no pixels, or is not coded with AV1.
         """
         primary = self.primary()
         colour = self._parts(primary)
@@ -95,7 +95,7 @@ class ItemTable:
     def _parts(self, number: int) -> set[int]:
         item = self.items.get(number)
         if item is None or item.kind not in (b"av01", b"grid"):
-            raise unsupported("This AVIF shows something else than pictures coded with AV1.")
+            raise unsupported("This AVIF has a picture that is not coded with AV1.")
         if item.kind == b"av01":
             return {number}
         tiles = item.references.get(b"dimg", [])
@@ -116,7 +116,7 @@ class ItemTable:
                 raise ends_early(end)
             sizes.append(struct.unpack_from(">II" if wide else ">HH", self._data, start + 4))
         if not sizes:
-            raise broken("The AVIF does not say how large it is.")
+            raise broken("The AVIF has no picture size.")
         for width, height in sizes:
             check_size(width, height, limits)
         return sizes[-1][0], sizes[-1][1]
@@ -152,7 +152,7 @@ class ItemTable:
 
     def _locate(self, method: int, start: int, length: int) -> tuple[int, int]:
         if method > 1 or (method == 1 and self.idat is None):
-            raise unsupported("This AVIF keeps parts of itself within other parts.")
+            raise unsupported("This AVIF refers to data within other items.")
         origin, end = (self.idat.body, self.idat.end) if method and self.idat else (0, len(self._data))
         if origin + start + length > end:
             raise ends_early(end)

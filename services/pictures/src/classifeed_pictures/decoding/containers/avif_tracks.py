@@ -1,4 +1,4 @@
-"""The tracks of an animated AVIF: how many frames it has, which bytes they are, and what else stands beside them."""
+"""The tracks of an animated AVIF: the number of frames, their bytes, and metadata to blank."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classifeed_pictures.decoding.containers.container import ends_early
 from classifeed_pictures.decoding.faults import broken, unsupported
 from classifeed_pictures.decoding.limits import Limits, check_frames, check_size
 
-# What a reader needs of each box that has boxes. All else goes, such as udta and meta.
+# The child boxes that a reader needs. All others, such as udta and meta, are removed.
 _CHILDREN: Final = {
     b"moov": (b"mvhd", b"trak"),
     b"trak": (b"tkhd", b"edts", b"tref", b"mdia"),
@@ -23,10 +23,10 @@ _PLAIN_DATA_REFERENCE: Final = bytes.fromhex("0000001c64726566 0000000000000001 
 
 
 def clean_tracks(data: bytes, out: bytearray, moov: Box, limits: Limits) -> tuple[int, list[tuple[int, int]]]:
-    """Return the number of frames and the ranges of their bytes; blank all else that the tracks have.
+    """Return the number of frames and the ranges of their bytes; blank all other data of the tracks.
 
     Raises:
-        DecodeFailed: they are damaged, too large, too many, or not pictures alone.
+        DecodeFailed: the tracks are damaged, too large, too many, or not only pictures.
     """
     try:
         return _clean_movie(data, out, moov, limits)
@@ -48,7 +48,7 @@ def _clean_movie(data: bytes, out: bytearray, moov: Box, limits: Limits) -> tupl
         _blank_times(data, out, find_box(media, b"mdhd"))
         handler = find_box(media, b"hdlr")
         if data[handler.body + 8 : handler.body + 12] not in (b"pict", b"auxv"):
-            raise unsupported("This AVIF has sound or a film beside its pictures.")
+            raise unsupported("This AVIF has sound or a video in addition to its pictures.")
         blank(out, handler.body + 24, handler.end)
         information = _clean_children(data, out, find_box(media, b"minf"))
         for box in information:
@@ -70,7 +70,7 @@ def _clean_children(data: bytes, out: bytearray, box: Box) -> list[Box]:
 
 
 def _blank_times(data: bytes, out: bytearray, box: Box) -> None:
-    """Blank the times of creation and change."""
+    """Blank the times of creation and modification."""
     blank(out, box.body + 4, box.body + 4 + (16 if data[box.body] == 1 else 8))
 
 
@@ -80,7 +80,7 @@ def _clean_description(data: bytes, out: bytearray, box: Box, limits: Limits) ->
             raise unsupported("This AVIF has an animation that is not coded with AV1.")
         width, height = struct.unpack_from(">HH", data, entry.body + 24)
         check_size(width, height, limits)
-        blank(out, entry.body + 42, entry.body + 74)  # name of the program that coded it
+        blank(out, entry.body + 42, entry.body + 74)  # name of the encoder
         keep_only(out, list_boxes(data, entry.body + 78, entry.end), _SAMPLE_PROPERTIES)
 
 
@@ -104,7 +104,7 @@ def _list_samples(data: bytes, table: list[Box], size: tuple[int, int], limits: 
                 ranges.append((offset, offset + length))
                 offset += length  # noqa: PLW2901 - samples of a chunk follow one another
     if not count or len(ranges) != count:
-        raise broken(f"The AVIF says that it has {count} frames, and has {len(ranges)}.")
+        raise broken(f"The AVIF declares {count} frames and has {len(ranges)}.")
     return ranges
 
 

@@ -1,4 +1,4 @@
-"""Boxes of the ISO base media file format, read in place and blanked in place."""
+"""Boxes of the ISO base media file format, read and blanked in place."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Final
 from classifeed_pictures.decoding.containers.container import ends_early
 from classifeed_pictures.decoding.faults import broken
 
-# A file of many tiny boxes is nothing but work.
+# A limit, since many tiny boxes only cost time.
 _BOXES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box: its type, where it begins, where its content begins, and where it ends."""
+    """A box: its type, the offset of its start, of its content and of its end."""
 
     kind: bytes
     start: int
@@ -28,7 +28,7 @@ def list_boxes(data: bytes | bytearray, start: int, end: int) -> list[Box]:
     """Return the boxes of a range.
 
     Raises:
-        DecodeFailed: one of them does not fit into it, or there are thousands.
+        DecodeFailed: a box exceeds the range, or there are too many.
     """
     boxes = list(_iterate(data, start, end))
     if boxes and boxes[-1].end != end:
@@ -49,10 +49,10 @@ def _iterate(data: bytes | bytearray, position: int, end: int) -> Iterator[Box]:
 
 
 def read_box(data: bytes | bytearray, position: int, end: int) -> Box:
-    """Return the box at a position, whose end may lie behind the given one.
+    """Return the box at a position; its end may lie behind the given one.
 
     Raises:
-        DecodeFailed: it is smaller than its own header.
+        DecodeFailed: it is smaller than its header.
     """
     size, kind = struct.unpack_from(">I4s", data, position)
     body = position + 8
@@ -92,14 +92,14 @@ def free(out: bytearray, box: Box) -> None:
 
 
 def keep_only(out: bytearray, boxes: Iterable[Box], kinds: Collection[bytes]) -> None:
-    """Turn all boxes into free space but those of the given types."""
+    """Turn all boxes into free space except those of the given types."""
     for box in boxes:
         if box.kind not in kinds:
             free(out, box)
 
 
 def blank_between(out: bytearray, box: Box, kept: Iterable[tuple[int, int]]) -> None:
-    """Overwrite what a box has outside of the ranges that are kept."""
+    """Overwrite the content of a box outside of the ranges that are kept."""
     position = box.body
     for start, end in sorted(kept):
         if end <= box.body or start >= box.end:

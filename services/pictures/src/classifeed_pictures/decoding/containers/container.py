@@ -1,4 +1,4 @@
-"""What a parser finds out about a file, and where bytes are read."""
+"""The result of a container parser, and helpers for reading bytes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from classifeed_pictures.decoding.faults import broken
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A file whose structure is whole and within the limits.
+    """A file whose structure is complete and within the limits.
 
     Attributes:
-        width: of its pixels as they are stored, before they are turned upright.
-        height: the same.
-        frames: of an animation; 1 for a still picture.
+        width: width of the stored pixels, before the picture is turned upright.
+        height: height of the stored pixels, before the picture is turned upright.
+        frames: number of frames; 1 for a still picture.
         clean: the file without metadata.
     """
 
@@ -25,7 +25,7 @@ class Container:
 
 
 def ends_early(position: int) -> Exception:
-    """Return the fault of a file that ends where more must follow."""
+    """Return the fault of a file that is cut off."""
     return broken(f"The file is cut off: its content continues after the last byte (from byte {position}).")
 
 

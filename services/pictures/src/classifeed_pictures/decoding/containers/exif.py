@@ -1,4 +1,4 @@
-"""The one fact of EXIF that is kept: which way is up."""
+"""Reads and writes the orientation, the only EXIF value that is kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SHORT: Final = 3
 
 
 def read_orientation(tiff: bytes) -> int:
-    """Return the orientation, 1 to 8, from the TIFF structure of EXIF; 1 when it has none or is damaged."""
+    """Return the orientation, 1 to 8, from the TIFF structure of EXIF; 1 if it has none or is damaged."""
     order = {b"II*\x00": "<", b"MM\x00*": ">"}.get(tiff[:4])
     if order is None or len(tiff) < 10:
         return 1
@@ -26,5 +26,5 @@ def read_orientation(tiff: bytes) -> int:
 
 
 def make_exif(orientation: int) -> bytes:
-    """Return a TIFF structure with the orientation and nothing else."""
+    """Return a TIFF structure with the orientation only."""
     return struct.pack("<4sIHHHIHHI", b"II*\x00", 8, 1, _ORIENTATION, _SHORT, 1, orientation, 0, 0)

@@ -15,7 +15,7 @@ _LOOPS: Final = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
 
 
 def read_gif(data: bytes, limits: Limits) -> Container:
-    """Return what the file is, and the file without comments, texts and data of applications.
+    """Return the container with a file without comments, texts and application data.
 
     Raises:
         DecodeFailed: it is damaged, cut off, or too large.
@@ -40,13 +40,13 @@ def read_gif(data: bytes, limits: Limits) -> Container:
                 control = b""
         elif kind == _IMAGE:
             left, top, across, down, local = struct.unpack("<HHHHB", take(data, position + 1, 9))
-            # A frame that stands out makes the picture larger.
+            # A frame that exceeds the picture makes it larger.
             width, height = max(width, left + across), max(height, top + down)
             check_size(across, down, limits)
             check_size(width, height, limits)
             frames += 1
             check_frames(frames, width, height, limits)
-            # One byte per pixel, and three to seven more once another frame or a colour table comes to it.
+            # One byte per pixel, and three to seven more with a second frame or a colour table.
             check_memory("GIF", width, height, 5.5, limits)
             position = _skip_blocks(data, position + 10 + _table_bytes(local) + 1)
             parts += [control, data[start:position]]
@@ -72,10 +72,10 @@ def _skip_blocks(data: bytes, position: int) -> int:
 
 
 def _clean_control(block: bytes) -> bytes:
-    """Return the graphic control extension with its one sub-block; nothing for a damaged one."""
+    """Return the graphic control extension with its only sub-block; empty if it is damaged."""
     return block[:7] + b"\x00" if len(block) >= 8 and block[2] == 4 else b""
 
 
 def _clean_loop(block: bytes) -> bytes:
-    """Return how often the animation is repeated, without sub-blocks of other kinds; nothing for a damaged one."""
+    """Return the loop count without other sub-blocks; empty if it is damaged."""
     return block[:18] + b"\x00" if len(block) >= 19 and block[2] == 11 and block[14:16] == b"\x03\x01" else b""

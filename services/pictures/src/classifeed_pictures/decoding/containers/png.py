@@ -13,21 +13,21 @@ from classifeed_pictures.decoding.limits import Limits, check_frames, check_memo
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _CRITICAL: Final = frozenset({b"IHDR", b"PLTE", b"IDAT", b"IEND"})
-# What colours and frames need. iCCP and eXIf are written anew.
+# Chunks for colours and frames. iCCP and eXIf are rewritten.
 _KEPT: Final = frozenset(
     {b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"cICP", b"sBIT", b"bKGD", b"pHYs"}
     | {b"acTL", b"fcTL", b"fdAT"}
 )
 _DEPTHS: Final = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
-# An ICC profile of a printer has 2 MB.
+# The ICC profile of a printer may have 2 MB.
 _PROFILE_BYTES: Final = 4 * 1024 * 1024
 
 
 def read_png(data: bytes, limits: Limits) -> Container:
-    """Return what the file is, and the file without metadata; of EXIF the orientation stays.
+    """Return the container with a file without metadata; of EXIF, the orientation is kept.
 
     Raises:
-        DecodeFailed: it is damaged, cut off, too large, or has critical chunks of its own.
+        DecodeFailed: it is damaged, cut off, too large, or has unknown critical chunks.
     """
     position, frames, orientation = len(_SIGNATURE), 0, 1
     width = height = 0
@@ -61,7 +61,7 @@ def read_png(data: bytes, limits: Limits) -> Container:
         raise broken("The PNG has no picture in it.")
     if orientation != 1:
         parts.insert(1, _chunk(b"eXIf", make_exif(orientation)))
-    # A first picture that is no frame is shown where animations are not; Pillow counts it too.
+    # A first picture that is no frame is shown by programs without animations; Pillow counts it, too.
     still = 0 if has_first_frame or not frames else 1
     return Container(width, height, max(1, frames + still), _SIGNATURE + b"".join(parts))
 
@@ -79,7 +79,7 @@ def _read_header(kind: bytes, body: bytes, limits: Limits) -> tuple[int, int]:
     check_size(width, height, limits)
     if depth not in _DEPTHS.get(colour, ()) or compression or filtering or interlace > 1:
         raise broken("The header of the PNG has values that PNG does not know.")
-    # Pillow holds four bytes per pixel.
+    # Pillow needs four bytes per pixel.
     check_memory("PNG", width, height, 4.5, limits)
     return width, height
 
@@ -91,12 +91,12 @@ def _count_frame(kind: bytes, body: bytes, canvas: tuple[int, int]) -> int:
         raise broken("The PNG has a damaged frame header.")
     _, width, height, left, top = struct.unpack_from(">IIIII", body)
     if not width or not height or left + width > canvas[0] or top + height > canvas[1]:
-        raise broken("The PNG has a frame that stands out of the picture.")
+        raise broken("The PNG has a frame that exceeds the picture.")
     return 1
 
 
 def _clean_profile(body: bytes) -> bytes:
-    """Return the chunk without the name of the profile, which is free text; nothing for a damaged or huge one."""
+    """Return the chunk without the name of the profile, which is free text; empty if it is damaged or huge."""
     _, _, compressed = body.partition(b"\x00")
     try:
         inflater = zlib.decompressobj()

@@ -19,7 +19,7 @@ _BYTES_PER_PIXEL: Final = 16
 
 
 def read_webp(data: bytes, limits: Limits) -> Container:
-    """Return what the file is, and the file without metadata; of EXIF the orientation stays.
+    """Return the container with a file without metadata; of EXIF, the orientation is kept.
 
     Raises:
         DecodeFailed: it is damaged, cut off, or too large.
@@ -55,7 +55,7 @@ def read_webp(data: bytes, limits: Limits) -> Container:
     if size is None or not (still or frames) or (frames and not (canvas and flags & _ANIMATION and b"ANIM" in kinds)):
         raise broken("The WebP has no picture in it.")
     if still and size != still:
-        raise broken("The WebP has a picture of another size than its header says.")
+        raise broken("The WebP has a picture whose size differs from its header.")
     check_memory("WebP", *size, _BYTES_PER_PIXEL, limits)
     if canvas is not None:
         kept = flags & (_ALPHA | _ANIMATION) | (_ICC if b"ICCP" in kinds else 0) | (_EXIF if orientation != 1 else 0)
@@ -88,7 +88,7 @@ def _put_three(value: int) -> bytes:
 
 
 def _frame_size(kind: bytes, body: bytes) -> tuple[int, int]:
-    """Return what the compressed data itself says: it is what libwebp allocates by."""
+    """Return the size in the compressed data, by which libwebp allocates memory."""
     if kind == b"VP8 " and len(body) >= 10 and body[3:6] == b"\x9d\x01\x2a":
         width, height = struct.unpack_from("<HH", body, 6)
         return width & 0x3FFF, height & 0x3FFF
@@ -103,11 +103,11 @@ def _clean_frame(body: bytes, canvas: tuple[int, int] | None) -> bytes:
         raise broken("The WebP has a damaged frame.")
     left, top, width, height = 2 * _three(body, 0), 2 * _three(body, 3), _three(body, 6) + 1, _three(body, 9) + 1
     if left + width > canvas[0] or top + height > canvas[1]:
-        raise broken("The WebP has a frame that stands out of the picture.")
+        raise broken("The WebP has a frame that exceeds the picture.")
     parts = [body[:16]]
     for kind, part in _chunks(body, 16, len(body)):
         if kind in (b"VP8 ", b"VP8L") and _frame_size(kind, part) != (width, height):
-            raise broken("The WebP has a frame of another size than its header says.")
+            raise broken("The WebP has a frame whose size differs from its header.")
         if kind in _FRAME_PARTS:
             parts.append(_chunk(kind, part))
     return b"".join(parts)

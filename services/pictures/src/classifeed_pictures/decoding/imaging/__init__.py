@@ -1,1 +1,1 @@
-"""Images made of decoded pictures: colours, sizes, formats, hashes and previews."""
+"""Images made from decoded pictures: colours, sizes, formats, hashes and previews."""

@@ -1,4 +1,4 @@
-"""BlurHash: a picture as some thirty letters, blurred, to be shown while the real one loads (blurha.sh)."""
+"""BlurHash: a blurred picture as about thirty letters, shown while the picture loads (blurha.sh)."""
 
 from __future__ import annotations
 

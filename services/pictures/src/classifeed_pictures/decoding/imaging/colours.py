@@ -1,4 +1,4 @@
-"""Colours as browsers show them: sRGB, eight bits a channel, with alpha where there is any."""
+"""Colours as browsers show them: sRGB with eight bits per channel, with alpha if there is any."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from PIL import Image, ImageCms
 
-# What a profile can be of, and the mode of a picture that it fits to.
+# Colour spaces of profiles, each with the matching mode of a picture.
 _PROFILE_MODES: Final = {"RGB ": "RGB", "GRAY": "L", "CMYK": "CMYK"}
 
 
@@ -19,7 +19,7 @@ def has_alpha(image: Image.Image) -> bool:
 
 
 def to_eight_bits(image: Image.Image) -> Image.Image:
-    """Return the picture with a mode of L, RGB, RGBA or CMYK; 16 bits lose their lower half."""
+    """Return the picture in the mode L, RGB, RGBA or CMYK; of 16 bits, the lower 8 are dropped."""
     if image.mode.startswith("I;16"):
         return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     if image.mode == "I":
@@ -30,15 +30,15 @@ def to_eight_bits(image: Image.Image) -> Image.Image:
 
 
 def to_srgb(image: Image.Image, profile: bytes) -> Image.Image:
-    """Return an L, RGB, RGBA or CMYK picture as RGB or RGBA, its colours converted by its ICC profile.
+    """Return an L, RGB, RGBA or CMYK picture as RGB or RGBA, with colours converted by its ICC profile.
 
-    A profile that is damaged or of another kind of picture is ignored, as by browsers.
+    Like in browsers, a profile that is damaged or does not match the picture is ignored.
     """
     alpha = image.getchannel("A") if image.mode == "RGBA" else None
     colours = image.convert("RGB") if alpha else image
     transform = _find_transform(profile, colours.mode) if profile else None
     converted = colours.convert("RGB") if transform is None else ImageCms.applyTransform(colours, transform)
-    if converted is None:  # only of a transform in place
+    if converted is None:  # happens only for a transform in place
         return image
     if alpha:
         converted.putalpha(alpha)
@@ -46,7 +46,7 @@ def to_srgb(image: Image.Image, profile: bytes) -> Image.Image:
 
 
 def on_white(image: Image.Image) -> Image.Image:
-    """Return an RGB or RGBA picture as RGB, with white where nothing is."""
+    """Return an RGB or RGBA picture as RGB on a white background."""
     if image.mode != "RGBA":
         return image
     flat = Image.new("RGB", image.size, (255, 255, 255))
@@ -56,7 +56,7 @@ def on_white(image: Image.Image) -> Image.Image:
 
 @lru_cache(maxsize=16)
 def _find_transform(profile: bytes, mode: str) -> ImageCms.ImageCmsTransform | None:
-    """Return how colours are converted; None where they are sRGB already, or by no rule that makes sense."""
+    """Return the colour transform; None if colours are sRGB already or the profile is unusable."""
     try:
         source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
         if _PROFILE_MODES.get(source.profile.xcolor_space) != mode:

@@ -1,4 +1,4 @@
-"""What a picture looks like, in few bytes: a perceptual hash and a dominant colour."""
+"""A perceptual hash and a dominant colour."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from PIL import Image
 
 _SIDE: Final = 32
 _ROWS: Final = 11
-# The 64 lowest frequencies, in the order of their sum; the brightness of the whole, frequency 0, is not among them.
+# The 64 lowest frequencies, ordered by their sum, without frequency 0 (the overall brightness).
 _CHOSEN: Final = sorted(
     ((row, column) for row in range(_ROWS) for column in range(_ROWS)), key=lambda at: (sum(at), at)
 )[1:65]
 _PLACES: Final = ([row for row, _ in _CHOSEN], [column for _, column in _CHOSEN])
-# What compression changes: a frequency that is weaker counts as none. Without it, 1.5 % of copies are not found.
+# Noise of compression: weaker frequencies count as 0. Without this threshold, 1.5 % of copies are not found.
 _NOISE: Final = 20.0
-# What a resize or a crop changes, as a share of the mean strength: half of the frequencies of a symmetrical drawing are
-# 0, as is their median, until it is a little askew. In soft pictures, where one frequency is all, so many are left.
+# Effect of a resize or crop, as a share of the mean strength. Half of the frequencies of a symmetrical drawing are 0,
+# like their median, until the drawing is slightly shifted. In soft pictures, where one frequency dominates, _LEFT of
+# them stay above this threshold.
 _ASKEW: Final = 0.04
 _LEFT: Final = 20
 _COLOUR_BITS: Final = 4
@@ -27,9 +28,9 @@ _DCT: Final = np.cos(np.pi * np.outer(np.arange(_ROWS), 2 * np.arange(_SIDE) + 1
 def perceptual_hash(image: Image.Image) -> bytes:
     """Return 8 bytes for an RGB picture of any size: which of its lowest frequencies lie well above their median.
 
-    Pictures that were resized, compressed again or cropped a little differ in at most 10 bits (see `distance`), and
-    different ones in more; sparse drawings of other things may be near, too (see `domain.likeness`). (pHash, Zauner
-    2010, with a threshold for noise.)
+    Pictures that were resized, recompressed or slightly cropped differ in at most 10 bits (see `distance`), and
+    different pictures in more. Sparse drawings of different things may be near, too (see `domain.likeness`). (pHash,
+    Zauner 2010, with a threshold for noise.)
     """
     grey = np.asarray(image.convert("L").resize((_SIDE, _SIDE), Image.Resampling.BOX), np.float64)
     chosen = (_DCT @ grey @ _DCT.T)[_PLACES]
@@ -39,12 +40,12 @@ def perceptual_hash(image: Image.Image) -> bytes:
 
 
 def distance(first: bytes, second: bytes) -> int:
-    """Return in how many bits, 0 to 64, two perceptual hashes differ."""
+    """Return the number of bits, 0 to 64, in which two perceptual hashes differ."""
     return (int.from_bytes(first, "big") ^ int.from_bytes(second, "big")).bit_count()
 
 
 def dominant_color(image: Image.Image) -> int:
-    """Return 0xRRGGBB for an RGB or RGBA picture: the mean of the most frequent kind of colour, white for no pixels."""
+    """Return 0xRRGGBB for an RGB or RGBA picture: the mean of the most frequent colours; white without pixels."""
     pixels = np.asarray(image.convert("RGBA"), np.uint32).reshape(-1, 4)
     pixels = pixels[pixels[:, 3] >= 128][:, :3]
     if not len(pixels):

@@ -1,4 +1,4 @@
-"""From the bytes of a checked file to a small upright picture in sRGB, and from that to smaller versions."""
+"""Decodes a checked file into a small upright picture in sRGB, and renders smaller versions of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from classifeed_pictures.decoding.imaging.colours import has_alpha, to_eight_bit
 from classifeed_pictures.decoding.limits import Limits, check_size, too_much_memory
 from classifeed_pictures.decoding.model import SizeSpec
 
-# A smaller side would blur what hashes are made of.
+# A smaller side would blur details that the hashes need.
 LEAST_SIDE: Final = 128
 _BAND_ROWS: Final = 512
 _ORIENTATION: Final = 0x0112
@@ -29,7 +29,7 @@ _TURNS: Final = {
     8: Image.Transpose.ROTATE_90,
 }
 
-# Limits of our own are checked before; threads would make each picture take the memory of several.
+# Our own limits are checked before. Threads would multiply the memory of each picture.
 Image.MAX_IMAGE_PIXELS = None
 AvifImagePlugin.DEFAULT_MAX_THREADS = 1
 
@@ -38,7 +38,7 @@ def open_image(data: bytes, format_name: str, limits: Limits) -> tuple[Image.Ima
     """Return the picture, not decoded yet, and its orientation, 1 to 8.
 
     Raises:
-        DecodeFailed: the library does not take it, or finds another size than its container says.
+        DecodeFailed: the library rejects it, or its size differs from that of its container.
     """
     with translated_errors():
         image = Image.open(io.BytesIO(data), formats=[format_name.upper()])
@@ -47,14 +47,14 @@ def open_image(data: bytes, format_name: str, limits: Limits) -> tuple[Image.Ima
 
 
 def is_sideways(orientation: int) -> bool:
-    """Return whether width and height change places when the picture is turned upright."""
+    """Return whether turning the picture upright swaps width and height."""
     return orientation >= 5
 
 
 def load_base(image: Image.Image, orientation: int, sizes: Sequence[SizeSpec]) -> Image.Image:
-    """Return the first frame upright, in sRGB, no smaller than any of the sizes needs and not much larger.
+    """Return the first frame upright, in sRGB, at least as large as the sizes need and not much larger.
 
-    The full picture is held once, in the mode that its file has; all conversions see a band of it, or what is left.
+    Memory holds the full picture once, in the mode of its file; conversions see a band of it or the reduced picture.
 
     Raises:
         DecodeFailed: the pixels are damaged.
@@ -73,7 +73,7 @@ def load_base(image: Image.Image, orientation: int, sizes: Sequence[SizeSpec]) -
         profile = image.info.get("icc_profile") or b""
         factor = max(1, min(image.width // wanted[0], image.height // wanted[1]))
         base = to_srgb(_shrink(image, factor), profile if isinstance(profile, bytes) else b"")
-        # Pillow writes the profile that it finds here into each version, whose colours are not that profile's any more.
+        # Otherwise Pillow would write the profile into each version, whose colours no longer match it.
         base.info.clear()
         if orientation in _TURNS:
             base = base.transpose(_TURNS[orientation])
@@ -83,7 +83,7 @@ def load_base(image: Image.Image, orientation: int, sizes: Sequence[SizeSpec]) -
 def render(
     base: Image.Image, full: tuple[int, int], sizes: Iterable[SizeSpec]
 ) -> Iterator[tuple[SizeSpec, Image.Image]]:
-    """Yield the picture in each size, none larger than the original of size `full`."""
+    """Yield the picture in each size, never larger than the original of size `full`."""
     larger: list[Image.Image] = []
     for size in sorted(sizes, key=lambda each: -each.width * each.height):
         if size.crop:
@@ -91,7 +91,7 @@ def render(
             continue
         scale = min(1.0, size.width / full[0], size.height / full[1])
         target = (max(1, round(full[0] * scale)), max(1, round(full[1] * scale)))
-        # The smallest picture that is large enough: each next size is made of the one before.
+        # The smallest picture that is large enough, so that each size is made from the previous one.
         source = min(
             (each for each in [base, *larger] if each.width >= target[0] and each.height >= target[1]),
             key=lambda each: each.width * each.height,
@@ -108,7 +108,7 @@ def _scale(width: int, height: int, size: SizeSpec) -> float:
 
 
 def _crop(base: Image.Image, full: tuple[int, int], size: SizeSpec) -> Image.Image:
-    """Return the middle of the picture in the shape of the box, as large as the box or as there are pixels."""
+    """Return the centre of the picture in the shape of the box, no larger than the available pixels."""
     scale = min(1.0, full[0] / size.width, full[1] / size.height)
     target = (max(1, round(size.width * scale)), max(1, round(size.height * scale)))
     shape = min(base.width / target[0], base.height / target[1])
@@ -118,7 +118,7 @@ def _crop(base: Image.Image, full: tuple[int, int], size: SizeSpec) -> Image.Ima
 
 
 def _shrink(image: Image.Image, factor: int) -> Image.Image:
-    """Return the picture in eight bits, each square of `factor` pixels made one; band by band, to hold it only once."""
+    """Return the picture with eight bits, reduced by `factor`; band by band, so that memory holds it only once."""
     if factor == 1:
         return to_eight_bits(image)
     rows = max(factor, _BAND_ROWS // factor * factor)
@@ -141,7 +141,7 @@ def _read_orientation(image: Image.Image) -> int:
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Translate what Pillow raises into faults; its warnings about damaged files are no news."""
+    """Translate exceptions of Pillow into faults; its warnings about damaged files are ignored."""
     try:
         with warnings.catch_warnings(action="ignore"):
             yield

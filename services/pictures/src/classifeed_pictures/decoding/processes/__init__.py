@@ -1,1 +1,1 @@
-"""Processes that decode: started, fed, watched, replaced."""
+"""Decoding processes: started, fed, watched and replaced."""

@@ -1,6 +1,6 @@
-"""What is reported of each picture and each process, to whoever counts: the pool itself knows no metrics.
+"""Reports pictures and processes to an observer: the pool itself has no metrics.
 
-The processes import this package too, and theirs is little memory.
+The decoding processes import this package, too, and have little memory.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ _CAUSES = {DECODE_TIMEOUT: "deadline", TOO_MUCH_MEMORY: "memory"}
 
 
 class DecodeObserver(Protocol):
-    """Takes what became of pictures and processes."""
+    """Receives the outcomes of pictures and processes."""
 
     def note_picture(self, outcome: str, took_s: float) -> None:
-        """Note a picture: decoded, refused, or interrupted."""
+        """Record a picture: decoded, refused, or interrupted."""
 
     def note_end(self, cause: str) -> None:
-        """Note a process that ended over a picture: deadline, memory, crash, killed, or canceled."""
+        """Record a process that ended while it decoded: deadline, memory, crash, killed, or canceled."""
 
 
 class NoObserver:
-    """Notes nothing."""
+    """Records nothing."""
 
     def note_picture(self, outcome: str, took_s: float) -> None:
-        """Note nothing."""
+        """Record nothing."""
 
     def note_end(self, cause: str) -> None:
-        """Note nothing."""
+        """Record nothing."""
 
 
 @contextmanager
 def observed(process: DecodeProcess, observer: DecodeObserver) -> Iterator[None]:
-    """Observe a process over one picture."""
+    """Observe a process while it decodes one picture."""
     began_s = time.monotonic()
     outcome = "decoded"
     try:

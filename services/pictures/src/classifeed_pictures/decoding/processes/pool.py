@@ -1,4 +1,4 @@
-"""Decoding for a service: hostile pictures in, pictures or reasons out, and the service goes on."""
+"""A pool of decoding processes: hostile pictures cannot harm the service."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _log = structlog.get_logger(__name__)
 
 
 class PoolFull(Exception):
-    """As many pictures wait as may; try again later. Says nothing about the picture."""
+    """The maximum number of pictures wait; retry later. This says nothing about the picture."""
 
 
 class DecodePool:
     """Processes that decode pictures, each one at a time.
 
-    A picture harms itself alone: its process may die, and another one takes its place. Pictures are taken in the order
-    in which they came, and no more wait than `waiting`: whoever brings more is refused at once, and keeps its bytes.
-    Where no picture comes, there are no processes: most roles decode nothing.
+    A picture can kill only its own process, which is replaced. Pictures are decoded in order of arrival. If more than
+    `waiting` of them wait, further ones are refused at once. Processes are started for the first picture, since most
+    roles decode nothing.
 
     Args:
-        processes: how many; by default as many as there are cores for this process.
-        limits: what a picture may take.
-        deadline_s: how long one may take, in seconds of CPU, and six times that by the clock, not counting the wait for
-            a process.
-        pictures_per_process: after so many a process is replaced, so that what libraries leak has an end.
-        waiting: how many pictures may wait for a process.
-        observer: takes what became of each picture.
-        children: names processes that are stopped or do not respond.
+        processes: number of processes; by default one per available core.
+        limits: limits of a picture.
+        deadline_s: CPU seconds that a picture may take; its wall-clock limit is six times that, without the wait for a
+            process.
+        pictures_per_process: number of pictures after which a process is replaced, to bound leaks of libraries.
+        waiting: maximum number of pictures that wait for a process.
+        observer: observer of the outcome of each picture.
+        children: reports processes that are stopped or do not respond.
     """
 
     def __init__(
@@ -73,11 +73,11 @@ class DecodePool:
 
     @property
     def pids(self) -> list[int]:
-        """Return the ids of the processes that live."""
+        """Return the ids of the living processes."""
         return [process.pid for process in self._all if process.is_alive and process.pid]
 
     async def start(self) -> None:
-        """Start the processes, and return when they are ready. Without it they are started for the first picture.
+        """Start the processes, and return when they are ready. Without this call, the first picture starts them.
 
         Raises:
             ProcessFailed: one does not start.
@@ -98,10 +98,10 @@ class DecodePool:
         self._is_running = True
 
     async def stop(self) -> None:
-        """Take no more pictures, let those that are being decoded come to their end, and end the processes."""
+        """Refuse further pictures, wait for those that are being decoded, and end the processes."""
         self._is_running, self._is_stopped = False, True
         if self._inside:
-            # Each has its deadline, and those that wait find the pool stopped.
+            # Each picture has a deadline, and waiting ones find the pool stopped.
             await self._drained.wait()
         await asyncio.gather(*self._renewals)
         await self._kill_all()
@@ -109,18 +109,18 @@ class DecodePool:
     async def decode(self, data: bytes | Path, sizes: Sequence[SizeSpec], formats: Sequence[str]) -> Decoded:
         """Return a picture without metadata, its smaller versions in each size and format, and its hashes.
 
-        May be called again with the same picture: the result is the same. Does not block the event loop.
+        The result for the same picture is always the same. Does not block the event loop.
 
         Raises:
-            DecodeFailed: the picture is refused; the same bytes are refused again.
-            PoolFull: too many wait.
+            DecodeFailed: the picture is refused; the same bytes are always refused.
+            PoolFull: too many pictures wait.
             ProcessFailed: a process cannot be started.
         """
         unknown = set(formats) - set(VERSION_FORMATS)
         if unknown or len({size.name for size in sizes}) != len(sizes):
-            raise ValueError(f"Formats are {', '.join(VERSION_FORMATS)}, and each size has a name of its own.")
+            raise ValueError(f"Formats are {', '.join(VERSION_FORMATS)}, and the names of sizes must differ.")
         if self._inside >= self._room:
-            raise PoolFull(f"{self._inside} pictures are being decoded or wait for it.")
+            raise PoolFull(f"{self._inside} pictures are being decoded or wait.")
         self._inside += 1
         self._drained.clear()
         try:
@@ -138,14 +138,14 @@ class DecodePool:
     async def resize(
         self, original: bytes | Path, sizes: Sequence[SizeSpec], formats: Sequence[str]
     ) -> tuple[Version, ...]:
-        """Return versions of a stored picture in further sizes or formats; raises what `decode` raises."""
+        """Return further versions of a stored picture; raises what `decode` raises."""
         return (await self.decode(original, sizes, formats)).versions
 
     async def _decode(self, data: bytes | Path, sizes: Sequence[SizeSpec], formats: Sequence[str]) -> Decoded:
         try:
             return await self._decode_once(data, sizes, formats)
         except ProcessKilled:
-            # It may have been killed for the memory of another picture, or before it saw this one.
+            # It may have been killed because of another picture's memory, or before it read this one.
             pass
         try:
             return await self._decode_once(data, sizes, formats)
@@ -157,9 +157,9 @@ class DecodePool:
         try:
             if not self._is_running:
                 raise ProcessFailed("The pool was stopped.")
-            if not process.is_usable:  # it was ended by somebody else, or could not be replaced
+            if not process.is_usable:  # it was killed from outside, or could not be replaced
                 process = await self._replace(process)
-            # Read as late as possible, so that what waits takes no memory.
+            # Read as late as possible, so that waiting pictures need no memory.
             content = await asyncio.to_thread(data.read_bytes) if isinstance(data, Path) else data
             with observed(process, self._observer):
                 return await process.decode(content, sizes, formats)
@@ -191,12 +191,12 @@ class DecodePool:
         task.add_done_callback(self._renewals.discard)
 
     async def _renew(self, process: DecodeProcess) -> None:
-        """Put another process in the place of one that has died or served its time."""
+        """Replace a process that has died or has decoded its maximum number of pictures."""
         fresh = process
         try:
             fresh = await self._replace(process)
         except ProcessFailed as error:
-            # The next picture tries again, and its caller gets the error.
+            # The next picture retries the start, and its caller gets the error.
             _log.warning("pictures.decode_process.start_failed", error=str(error))
         finally:
             self._idle.put_nowait(fresh)

@@ -1,4 +1,4 @@
-"""One process that decodes, as the pool sees it: started, given a picture at a time, killed when it takes too long."""
+"""One decoding process from the pool's side: started, given one picture at a time, killed at its deadline."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ from classifeed_pictures.decoding.processes.wire import (
 _START_S: Final = 60.0
 _END_S: Final = 1.0
 _CLOCK_TIMES: Final = 6
-# A response is the original and its versions; more than this comes only from a process that was taken over.
+# A response has the original and its versions; only a compromised process sends more than this.
 _ANSWER_BYTES: Final = 256 * 1024 * 1024
 _READ_BYTES: Final = 1024 * 1024
-# No variable of the service reaches a library that reads hostile files. Threads would take address space.
+# Libraries that read hostile files get no variable of the service. Threads would need address space.
 _ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 
 
 class ProcessFailed(Exception):
-    """A process for decoding could not be started; this says nothing about any picture."""
+    """A decoding process could not be started; this says nothing about any picture."""
 
 
 class ProcessKilled(Exception):
-    """Another program killed or stopped the process: the kernel, for the memory of the machine, or an operator."""
+    """The process was killed or stopped from outside: by the kernel, which needed memory, or by an operator."""
 
 
 class DecodeProcess:
     """A process that decodes one picture at a time.
 
     Args:
-        limits: of pictures, and of its memory.
-        deadline_s: how long one picture may take, in seconds of CPU, and six times that by the clock: that others keep
-            the machine busy says nothing about the picture.
-        children: names the process while it is stopped or does not respond.
+        limits: limits of pictures and of the process's memory.
+        deadline_s: seconds of CPU that one picture may take; the wall-clock limit is six times that, since other load
+            on the machine is not the picture's fault.
+        children: reports the process while it is stopped or does not respond.
     """
 
     def __init__(self, limits: Limits, deadline_s: float, children: ChildProcesses) -> None:
@@ -65,24 +65,24 @@ class DecodeProcess:
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._is_ready = False
-        # While it has a picture: what is interrupted then cannot be used any more.
+        # Set while it decodes: a process that is interrupted then cannot be used again.
         self._is_spent = False
-        # Pictures that it was given.
+        # Number of pictures that it received.
         self.served = 0
 
     @property
     def pid(self) -> int | None:
-        """Return the id of the process; nothing before the start."""
+        """Return the id of the process; None before the start."""
         return self._process.pid if self._process else None
 
     @property
     def is_alive(self) -> bool:
-        """Return whether it lives and was ready once."""
+        """Return whether it has been ready and lives."""
         return self._is_ready and self._process is not None and self._process.poll() is None
 
     @property
     def is_usable(self) -> bool:
-        """Return whether it can take a picture: it lives, and nothing went wrong in it."""
+        """Return whether it can decode a picture: it lives and has had no fault."""
         return self.is_alive and not self._is_spent
 
     async def start(self) -> None:
@@ -105,9 +105,9 @@ class DecodeProcess:
         self._is_ready = True
 
     def _spawn(self) -> socket.socket:
-        """Start the program with one end of a socket as its input and output; return the other one.
+        """Start the program with one end of a socket as its input and output; return the other end.
 
-        asyncio's own subprocesses wait for ever when their start is canceled halfway.
+        asyncio's own subprocesses wait forever if their start is canceled halfway.
         """
         options = {"limits": asdict(self._limits), "deadline_s": self._deadline_s, "parent": os.getpid()}
         ours, theirs = socket.socketpair()
@@ -128,11 +128,11 @@ class DecodeProcess:
         return ours
 
     async def decode(self, data: bytes, sizes: Sequence[SizeSpec], formats: Sequence[str]) -> Decoded:
-        """Return what became of a picture. Whatever interrupts this kills the process.
+        """Return the decoded picture. An interruption kills the process.
 
         Raises:
-            DecodeFailed: the picture is refused, or it brought the process down or to its deadline.
-            ProcessKilled: it was killed or stopped, maybe before it saw the picture.
+            DecodeFailed: the picture is refused, crashed the process, or took too long.
+            ProcessKilled: it was killed or stopped, perhaps before it read the picture.
         """
         self.served += 1
         self._is_spent = True
@@ -141,7 +141,7 @@ class DecodeProcess:
                 with self._watched().call():
                     self._write(pack_request(data, sizes, formats))
                     fields, blobs = await self._read()
-            self._is_spent = fields.get("code") == TOO_MUCH_MEMORY  # after which it ends
+            self._is_spent = fields.get("code") == TOO_MUCH_MEMORY  # it ends after this code
             return unpack_result(fields, blobs, data)
         except TimeoutError:
             is_stopped = self.pid in await asyncio.to_thread(stopped_among, [self.pid or 0])
@@ -156,12 +156,12 @@ class DecodeProcess:
             raise
 
     async def kill(self) -> int | None:
-        """End it at once, and return its exit code."""
+        """Kill it, and return its exit code."""
         self.kill_now()
         return await asyncio.to_thread(self._process.wait) if self._process else None
 
     async def wait(self) -> int | None:
-        """Return the exit code of a process that has closed its side, and ends or is ended."""
+        """Return the exit code of a process that has closed its socket; kill it if it does not end."""
         assert self._process is not None
         try:
             return await asyncio.to_thread(self._process.wait, _END_S)
@@ -169,7 +169,7 @@ class DecodeProcess:
             return await self.kill()
 
     def kill_now(self) -> None:
-        """Send it the signal that it cannot catch, and close the socket."""
+        """Send SIGKILL, and close the socket."""
         self._is_spent = True
         if self._child is not None:
             self._children.remove(self._child)
@@ -179,7 +179,7 @@ class DecodeProcess:
             self._writer.transport.abort()
 
     def _watched(self) -> Child:
-        """Return the process as its health is watched; from its start on."""
+        """Return the process as its health is watched, from its start on."""
         assert self._process is not None
         if self._child is None:
             self._child = self._children.add("picture decoder", self._process.pid)
@@ -192,17 +192,17 @@ class DecodeProcess:
         )
 
     def _explain(self, code: int | None) -> Exception:
-        """Return the fault of a picture in whose course the process ended."""
+        """Return the fault of a picture during which the process ended."""
         if code == -signal.SIGPROF:
             return self._timed_out()
         if code == -signal.SIGKILL:
             return ProcessKilled()
         if code == OUT_OF_MEMORY:
             return too_much_memory("The picture")
-        return broken("The picture brings the program down that decodes it.")
+        return broken("The picture crashes the decoder.")
 
     def _write(self, pieces: Sequence[bytes]) -> None:
-        """Hand over a frame; the event loop writes it while the response is awaited, also when nobody reads it."""
+        """Queue a frame; the event loop writes it during the wait for the response, even if the process hangs."""
         assert self._writer is not None
         self._writer.writelines(pieces)
 

@@ -1,6 +1,6 @@
 """Frames between the pool and its processes: lengths, a head in JSON, and bytes.
 
-No pickle: a process that a picture has taken over can send what it likes, and must not be believed.
+Pickle is not used: a compromised process can send any bytes, and must not be trusted.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from classifeed_pictures.decoding.model import Decoded, SizeSpec, Version
 HEAD_BYTES: Final = 1024 * 1024
 LENGTHS: Final = struct.Struct(">II")
 OUT_OF_MEMORY: Final = 77
-"""Exit code of a process that has no memory left to say so."""
+"""Exit code of a process that has not even the memory for a response."""
 
 
 class BadFrame(Exception):
-    """What came is no frame of ours."""
+    """The received bytes are no valid frame."""
 
 
 def pack(head: Mapping[str, Any], *blobs: bytes) -> list[bytes]:
-    """Return the pieces of a frame; they are written one after another."""
+    """Return the pieces of a frame, to be written in order."""
     text = json.dumps({**head, "blobs": [len(blob) for blob in blobs]}).encode()
     return [LENGTHS.pack(len(text), sum(map(len, blobs))), text, *blobs]
 
@@ -35,7 +35,7 @@ def unpack(head: bytes, body: bytes) -> tuple[dict[str, Any], list[bytes]]:
     """Return the head and the blobs of a frame.
 
     Raises:
-        BadFrame: lengths and bytes do not fit.
+        BadFrame: the lengths do not match the bytes.
     """
     try:
         fields = json.loads(head)
@@ -57,12 +57,12 @@ def pack_request(data: bytes, sizes: Sequence[SizeSpec], formats: Sequence[str])
 
 
 def unpack_request(fields: Mapping[str, Any], blobs: Sequence[bytes]) -> tuple[bytes, list[SizeSpec], list[str]]:
-    """Return what `pack_request` was given."""
+    """Return the arguments of `pack_request`."""
     return blobs[0], [SizeSpec(**size) for size in fields["sizes"]], fields["formats"]
 
 
 def pack_result(result: Decoded | DecodeFailed, data: bytes) -> list[bytes]:
-    """Return the frame of the response; an original that stayed as it came is not sent back."""
+    """Return the frame of the response; an unchanged original is not sent back."""
     if isinstance(result, DecodeFailed):
         return pack({"code": result.code, "message": result.message})
     is_same = result.original == data
@@ -84,8 +84,8 @@ def unpack_result(fields: Mapping[str, Any], blobs: Sequence[bytes], data: bytes
     """Return the picture.
 
     Raises:
-        DecodeFailed: what the other side raised.
-        BadFrame: the response makes no sense.
+        DecodeFailed: the fault that the process raised.
+        BadFrame: the response is invalid.
     """
     try:
         if "code" in fields:

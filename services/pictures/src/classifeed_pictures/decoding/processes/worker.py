@@ -1,7 +1,7 @@
-"""The process that decodes: `python -m classifeed_pictures.decoding.processes.worker LIMITS`, frames in, frames out.
+"""The decoding process: `python -m classifeed_pictures.decoding.processes.worker LIMITS`, frames in, frames out.
 
-It is started with no environment but what is here, has no descriptor but the one to its pool, and can open no more: no
-file and no socket. Its address space and its CPU time are limited by the kernel. It dies with the one that started it.
+Its environment has no variables of the service. Its only descriptors are standard input, output and error, and it can
+open no file or socket. The kernel limits its address space and CPU time. It dies with the process that started it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> int:
     _write(target, pack({"ready": True}))
     try:
         return _serve(source, target, limits, options["deadline_s"])
-    except MemoryError:  # while a request was read, or a result written
+    except MemoryError:  # while a request was read or a result was written
         return OUT_OF_MEMORY
 
 
@@ -56,29 +56,29 @@ def _serve(source: BinaryIO, target: BinaryIO, limits: Limits, deadline_s: float
         except DecodeFailed as fault:
             _write(target, pack_result(fault, data))
             if fault.code == TOO_MUCH_MEMORY:
-                return 0  # what is left of the address space may be in pieces
+                return 0  # the rest of the address space may be fragmented
         except MemoryError:
             _write(target, pack_result(too_much_memory("The picture"), data))
             return 0
-        except Exception:  # noqa: BLE001 - whatever a library or a parser of ours trips over, it is this picture's
+        except Exception:  # noqa: BLE001 - any exception of a library or parser is the picture's fault
             _write(target, pack_result(broken("The picture cannot be read."), data))
         else:
             _write(target, pack_result(result, data))
             del result
-        limit_cpu(0)  # the next picture is read without what this one left
+        limit_cpu(0)  # reading the next picture has no limit
         del data, blobs, fields, frame
     return 0
 
 
 def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when the one that started it ends, however that ends."""
+    """Have the kernel kill this process when its parent ends, for any reason."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(0)
 
 
 def confine(limits: Limits) -> None:
-    """Give up what decoding does not need."""
+    """Give up all resources that decoding does not need."""
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 2)
     os.close(quiet)
@@ -93,12 +93,12 @@ def confine(limits: Limits) -> None:
 
 
 def limit_cpu(deadline_s: float) -> None:
-    """Have the kernel end this process, by SIGPROF, after so many seconds of CPU from now on; 0: never."""
+    """Have the kernel end this process by SIGPROF after so many seconds of CPU from now; 0: never."""
     signal.setitimer(signal.ITIMER_PROF, deadline_s)
 
 
 def warm_up(limits: Limits) -> None:
-    """Load all that Pillow and numpy load late: once confined, no file can be opened."""
+    """Load all modules that Pillow and numpy load lazily: once confined, the process can open no file."""
     from PIL import Image
 
     from classifeed_pictures.decoding.imaging.encoding import encode

@@ -1,1 +1,1 @@
-"""The life of a picture: its state, the events that change it, and what follows from them."""
+"""The lifecycle of a picture: its state, the events that change it, and their effects."""

@@ -1,4 +1,4 @@
-"""What happens to a picture, and what follows from it."""
+"""Events of a picture, and their effects."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 
 NOBODY: Final = "-"
-"""Recipient of results that nobody gets: they are in the states alone."""
+"""Recipient of results that are not sent, but only stored in the states."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Somebody requests the picture; also what is remembered of it while it waits.
+    """A request for the picture; it is also stored while it waits.
 
     Attributes:
-        namespace: That is to keep it.
-        recipient: Who gets the result.
-        reference: What the recipient recognizes it by.
-        requested_url: As the recipient wrote it.
-        at: When it was requested.
-        client: See `Recipient`.
+        namespace: namespace that is to keep the picture.
+        recipient: recipient of the result.
+        reference: text by which the recipient recognizes the result.
+        requested_url: URL as the recipient wrote it.
+        at: time of the request.
+        client: see `Recipient`.
     """
 
     namespace: str
@@ -36,14 +36,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """An order was carried out, or failed.
+    """The outcome of an order.
 
     Attributes:
-        namespace: As in the order.
-        attempt: As in the order.
-        outcome: The stored picture, why there is none, or that the host still has the one that is held.
-        at: When that was found out.
-        fresh_for: How long its host promises that it stays the same; None: it promises nothing.
+        namespace: namespace of the order.
+        attempt: attempt of the order.
+        outcome: the stored picture, the failure, or that the held picture is still current.
+        at: time of the outcome.
+        fresh_for: time for which the host promises no change; None: no promise.
     """
 
     namespace: str
@@ -55,13 +55,13 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """It may be due for another attempt.
+    """The picture may be due for another attempt.
 
     Attributes:
-        is_forced: Whether it is tried even if it is not due.
-        at: When that was found.
-        is_refresh: Whether it is downloaded even where it is kept.
-        lost_attempts: Attempts whose orders were lost.
+        is_forced: whether to try even if it is not due.
+        at: time of the check.
+        is_refresh: whether to download it even if it is kept.
+        lost_attempts: attempts whose orders were lost.
     """
 
     is_forced: bool
@@ -72,14 +72,14 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """No offer uses it, a comparison of that time says."""
+    """A comparison of that time found that no offer uses the picture."""
 
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """Somebody wants it deleted from a namespace, or from all of them (empty)."""
+    """The picture is to be deleted from a namespace, or from all of them (empty)."""
 
     namespace: str
     at: datetime
@@ -87,7 +87,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """A recipient does not need it any more in a namespace, or in all of them (empty)."""
+    """A recipient no longer needs the picture in a namespace, or in all of them (empty)."""
 
     namespace: str
     recipient: str
@@ -96,7 +96,7 @@ class GivenUp:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """It was put by hand or by a shop, and is stored."""
+    """The picture was uploaded by hand or by a shop, and is stored."""
 
     info: PictureInfo
     at: datetime
@@ -104,14 +104,14 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Other rules make another key of its URL.
+    """Other rules give the URL another key.
 
     Attributes:
-        to_url: The other key.
-        to_hash: Its hash.
-        namespaces: In which the other key keeps a picture.
-        is_put: Whether the other key counts as put.
-        at: When that was found.
+        to_url: the other key.
+        to_hash: hash of the other key.
+        namespaces: namespaces in which the other key keeps a picture.
+        is_put: whether the other key counts as put.
+        at: time of the check.
     """
 
     to_url: str
@@ -123,7 +123,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Adopt:
-    """A key that other rules have made of the same URL keeps these pictures."""
+    """Another key of the same URL, made by other rules, keeps these pictures."""
 
     pictures: tuple[PictureInfo, ...]
     is_put: bool
@@ -135,12 +135,12 @@ Event: TypeAlias = Request | Loaded | Look | Unused | Deletion | GivenUp | Put |
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """Order: download it into a namespace.
+    """An order to download the picture into a namespace.
 
     Attributes:
-        namespace: That is to keep it.
-        attempt: Number of the order.
-        held: What the namespace keeps, where it is downloaded only if it has changed; None: in any case.
+        namespace: namespace that is to keep the picture.
+        attempt: number of the order.
+        held: picture that the namespace keeps; it is downloaded only if it has changed. None: download in any case.
     """
 
     namespace: str
@@ -150,7 +150,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Order: keep what another namespace keeps."""
+    """An order to copy a picture from another namespace."""
 
     source: PictureInfo
     namespace: str
@@ -159,12 +159,12 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Order: delete a stored picture, unless a later attempt has stored it again.
+    """An order to delete a stored picture, unless a later attempt has stored it again.
 
     Attributes:
-        info: The picture.
-        attempt: The highest one that it is about.
-        moved_to: Hash of the key that its address stays with; empty: of none.
+        info: the picture.
+        attempt: highest attempt that the order covers.
+        moved_to: hash of the key that keeps the address as an alias; empty: none.
     """
 
     info: PictureInfo
@@ -186,7 +186,7 @@ class RequestResult:
 
 @dataclass(frozen=True, slots=True)
 class WaitingResult:
-    """The result for all stored requests of a namespace. A picture ends them; a failure leaves them waiting."""
+    """The result for all stored requests of a namespace. A picture settles them; after a failure they keep waiting."""
 
     attempt: int
     result: PictureInfo | LoadFailure
@@ -194,24 +194,24 @@ class WaitingResult:
 
 @dataclass(slots=True)
 class Effects:
-    """What follows from the events of one URL.
+    """Effects of the events of one URL.
 
     Attributes:
-        orders: In their order.
-        results: Of requests that are not stored.
-        waiting: Results for the stored requests, by namespace. They come before `remembered` is stored.
-        remembered: Requests to store, with the attempt whose failure was reported; 0: none was.
-        forgotten: Namespaces whose stored requests nobody needs any more; "" means all of them. They go before
-            `remembered` is stored.
-        adoptions: What other keys are to adopt, by these.
-        repeated: Requests that are made again, under the key that the rules make now.
-        moved_to: Hash of the key that has all; empty: nothing has moved. Stored requests that wait are made
-            again, before `remembered` is stored; settled ones, also those of `settled`, become those of that key.
-        changed: What namespaces keep in place of another picture, or why they keep it no longer, by namespace: for all
-            whose stored requests were settled with that one. Read before `forgotten` takes them.
-        settled: Requests that were settled with a picture: they are stored, as their recipients get its changes.
-        given_up: Result for the stored requests of recipients that gave the picture up while others need it, by
-            namespace and recipient. They are removed before `settled` and `remembered` are stored.
+        orders: orders in sequence.
+        results: results of requests that are not stored.
+        waiting: results for the stored requests, by namespace; applied before `remembered` is stored.
+        remembered: requests to store, each with the attempt whose failure was reported; 0 if none was.
+        forgotten: namespaces whose stored requests are obsolete; "" means all. They are deleted before `remembered` is
+            stored.
+        adoptions: pictures that other keys are to adopt, by these keys.
+        repeated: requests to send again, for the key that the rules make now.
+        moved_to: hash of the key that has everything; empty if nothing has moved. Waiting stored requests are sent
+            again, before `remembered` is stored; settled ones, also those of `settled`, are moved to that key.
+        changed: replacement of a namespace's picture, or the reason why it is no longer kept, by namespace, for all
+            stored requests that were settled with it. Read before `forgotten` is applied.
+        settled: requests that were settled with a picture; they are stored, since their recipients get its changes.
+        given_up: results for the stored requests of recipients that gave the picture up while others need it, by
+            namespace and recipient. These requests are removed before `settled` and `remembered` are stored.
     """
 
     orders: list[Order] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The life of a picture: how each event changes its state, and what follows. Every event may come again, or late."""
+"""The lifecycle of a picture: how each event changes its state, and its effects. Events may be repeated or late."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from classifeed_pictures.domain.lifecycle.states import Holding, State
 
 
 class Lifecycle:
-    """Applies the events of one URL, one after the other, to its state.
+    """Applies the events of one URL to its state, in order.
 
     Attributes:
-        state: The state now; None: nothing is kept of it.
-        effects: What follows from the events so far.
+        state: present state; None: nothing is stored.
+        effects: effects of the events so far.
 
     Args:
-        url: Canonical URL or key.
-        url_hash: Its hash.
-        state: As it is stored; it is changed in place.
-        now: By the clock of the database.
-        rules: Times.
-        recipients: Of the stored requests; needed for `Unused` and `GivenUp` alone.
+        url: canonical URL or key.
+        url_hash: hash of the URL.
+        state: stored state, which is changed in place.
+        now: time by the clock of the database.
+        rules: times of the lifecycle.
+        recipients: recipients of the stored requests; needed for `Unused` and `GivenUp` only.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Lifecycle:
         return self._is_changed or self._ordering.is_changed
 
     def apply(self, event: Event) -> None:
-        """Apply the next event. None is later than now, whatever the clock of its sender."""
+        """Apply the next event. Event times in the future are clamped to now: sender clocks are not trusted."""
         if event.at > self._now:
             event = replace(event, at=self._now)
         match event:
@@ -134,14 +134,14 @@ class Lifecycle:
         self._ordering.order_due(state, request.namespace, is_requested=True)
 
     def _note_use(self, state: State, at: datetime) -> None:
-        """Clear the mark of a deletion, unless the mark is of a later time."""
+        """Clear the deletion mark, unless the mark is newer."""
         if state.delete_mark_at is not None and at > state.delete_mark_at:
             state.delete_mark_at = None
             state.requested_at = max(at, state.requested_at or at)
             self._is_changed = True
 
     def _report_known_failure(self, state: State, holding: Holding, request: Request) -> int:
-        """Give the result of a failure that lasts; return its attempt, or 0."""
+        """Report a known lasting failure; return its attempt, or 0 if there is none."""
         failure, attempt = holding.failure, holding.attempt
         if failure is None and state.newest_info() is None and state.failure is not None:
             failure, attempt = state.failure, state.attempt
@@ -155,13 +155,13 @@ class Lifecycle:
     def _loaded(self, event: Loaded) -> None:
         holding = self.state.holdings.get(event.namespace) if self.state is not None else None
         if self.state is None or holding is None or event.attempt < holding.first_attempt:
-            # It was deleted meanwhile, and so is what this attempt has stored.
+            # The state was deleted meanwhile, so the picture of this attempt is deleted, too.
             if isinstance(event.outcome, PictureInfo):
                 self.effects.orders.append(Delete(event.outcome, event.attempt))
         elif isinstance(event.outcome, PictureInfo):
             self._stored(self.state, holding, event.outcome, event.attempt, event.fresh_for)
         elif holding.ordered_at is None or event.attempt < holding.attempt:
-            pass  # a newer order is under way, or its result is there
+            pass  # a newer order is open, or has its result
         elif isinstance(event.outcome, Unchanged):
             self._unchanged(self.state, holding, event.outcome, event)
         else:
@@ -174,7 +174,7 @@ class Lifecycle:
         if held is not None and attempt <= holding.info_attempt:
             if is_other(held, info):
                 self.effects.orders.append(Delete(info, attempt))
-            else:  # requests that a restore of their table has put back wait for it
+            else:  # a restore of the table of requests may have brought back waiting ones
                 report(self.effects, info.namespace, holding.info_attempt, held)
             return
         if held is not None and is_other(held, info):
@@ -233,7 +233,7 @@ class Lifecycle:
         self._ordering.schedule(state)
 
     def _withdraw(self, state: State, failure: LoadFailure, attempt: int) -> None:
-        """Delete what is held, and notify those who show it: its host forbids that now."""
+        """Delete held pictures and notify those that show them: the host forbids it now."""
         for namespace, holding in state.holdings.items():
             if holding.info is None:
                 continue
@@ -247,7 +247,7 @@ class Lifecycle:
         state.retry_at = earliest_attempt(failure, state.failed_attempts, self._now)
 
     def _not_refreshed(self, state: State, failure: LoadFailure) -> None:
-        """Keep what is held, whatever its host says now; try again as after any failure."""
+        """Keep the held picture in spite of the failure; retry as after any failure."""
         self._note_failure(state, failure)
         self._ordering.plan_refresh(state)
         if is_repeated(failure) and self._ordering.is_refreshed(state):
@@ -263,7 +263,7 @@ class Lifecycle:
             if holding.info is None:
                 self._ordering.order_due(self.state, namespace, is_requested=False, is_forced=event.is_forced)
             elif event.is_refresh and not self.state.is_put and not self._ordering.is_under_way(holding):
-                # One is enough: namespaces that have the same picture have the same files.
+                # One is enough: namespaces with the same picture share its files.
                 self._ordering.download(self.state, namespace)
         self._ordering.refresh_if_due(self.state)
         self._ordering.schedule(self.state)
@@ -295,7 +295,7 @@ class Lifecycle:
         self._drop(state, event.namespace, failure)
 
     def _give_up(self, event: GivenUp) -> None:
-        """End the requests of a recipient, and delete the picture where no other recipient needs it."""
+        """End the requests of a recipient, and delete the picture if no other recipient needs it."""
         state = self.state
         if state is None:
             self._forget_all()
@@ -317,11 +317,11 @@ class Lifecycle:
                 self._drop(state, namespace, failure)
 
     def _forget_all(self) -> None:
-        """Forget requests of a picture that was deleted: a restore of their table has put them back."""
+        """Delete requests of a deleted picture: a restore of their table has brought them back."""
         self.effects.forgotten.add("")
 
     def _drop(self, state: State, namespace: str, failure: LoadFailure) -> None:
-        """Delete what a namespace keeps, or all of them (empty); give the failure to all who requested it."""
+        """Delete the picture of a namespace, or of all (empty); report the failure to all requests."""
         attempt = self._ordering.next_attempt(state)
         for name in [namespace] if namespace else list(state.holdings):
             holding = state.holdings.pop(name, None)
@@ -344,10 +344,10 @@ class Lifecycle:
         self._stored(self.state, holding, event.info, self._ordering.next_attempt(self.state))
 
     def _move(self, event: Move) -> None:
-        """End the key once the other one has all that it has; have that adopt what it lacks until then."""
+        """Delete the key once the other key has all of its pictures; until then, have that key adopt them."""
         state = self.state
         if state is None or any(map(self._ordering.is_under_way, state.holdings.values())):
-            return  # what is under way ends first: nothing is downloaded twice
+            return  # open orders complete first, so that nothing is downloaded twice
         held = [holding.info for holding in state.holdings.values() if holding.info is not None]
         lacks_mark = bool(held) and state.is_put and not event.is_put
         if lacks_mark or not event.namespaces.issuperset(info.namespace for info in held):
@@ -365,7 +365,7 @@ class Lifecycle:
 
     def _adopt(self, event: Adopt) -> None:
         if self.state is None:
-            # As if it was requested then: no comparison from before finds it unused.
+            # Counts as a request at that time, so that no earlier comparison finds it unused.
             self.state = State(self._url, self._url_hash, requested_at=event.at)
             self._is_changed = True
         state = self.state
@@ -384,5 +384,5 @@ class Lifecycle:
         return holding
 
     def _waiting(self, state: State) -> Iterator[str]:
-        """Yield the namespaces that get the picture as soon as anybody has it."""
+        """Yield the namespaces that get the picture as soon as any namespace has it."""
         return (name for name, holding in state.holdings.items() if holding.info is None and holding.failure is None)

@@ -1,4 +1,4 @@
-"""Times of the life of a picture."""
+"""Times of the lifecycle of a picture."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class LifecycleRules:
-    """Times of the life of a picture.
+    """Times of the lifecycle of a picture.
 
     Attributes:
-        order_timeout: After which an order without a result counts as lost.
-        delete_after: How long after the first finding that a picture is unused a second one deletes it.
-        mark_lifetime: After which a finding counts as the first one again: it may have been used in between.
-        refresh_after: How long a held picture is not requested of its host again, at least; None: it never is.
+        order_timeout: time after which an order without a result counts as lost.
+        delete_after: time between the first and the second finding that a picture is unused; the second one deletes it.
+        mark_lifetime: time after which a finding counts as the first one again, since the picture may have been used
+            meanwhile.
+        refresh_after: minimum time until the host of a held picture is requested again; None: never.
     """
 
     order_timeout: timedelta = timedelta(hours=1)

@@ -1,4 +1,4 @@
-"""Give orders for a picture, number them, and say when a pass over the states must look at it."""
+"""Creates and numbers orders for a picture, and schedules the next pass over its state."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from classifeed_pictures.domain.lifecycle.states import Holding, State
 class Ordering:
     """Orders of one URL.
 
-    Of one picture there is one download under way, and no copy beside the refresh of what it copies: so the number of
-    an attempt says which bytes are newer, whichever namespace they are for.
+    A picture has one open download at a time, and no copy is ordered while its source is refreshed. The number of an
+    attempt therefore tells which bytes are newer, in any namespace.
 
     Attributes:
-        orders: Those given, in their order.
-        is_changed: Whether a state was changed.
+        orders: orders in sequence.
+        is_changed: whether a state was changed.
 
     Args:
-        now: By the clock of the database.
-        rules: Times.
-        orders: Where orders are added.
+        now: time by the clock of the database.
+        rules: times of the lifecycle.
+        orders: list to which orders are added.
     """
 
     def __init__(self, now: datetime, rules: LifecycleRules, orders: list[Order]) -> None:
@@ -36,7 +36,7 @@ class Ordering:
         self.is_changed = False
 
     def order_due(self, state: State, namespace: str, *, is_requested: bool, is_forced: bool = False) -> None:
-        """Order the picture for a namespace that lacks it, if nothing is under way and its time has come."""
+        """Order the picture for a namespace that lacks it, if it is due and no order is open."""
         holding = state.holdings[namespace]
         if holding.info is not None or self.is_under_way(holding):
             return
@@ -55,7 +55,7 @@ class Ordering:
         self.schedule(state)
 
     def download(self, state: State, namespace: str, *, held: PictureInfo | None = None) -> None:
-        """Order a download, unless one is under way; with `held`: only if it is another picture than this one."""
+        """Order a download, unless one is open; with `held`, only if the picture differs from it."""
         if self._download_under_way(state) is None:
             holding = self._order(state, namespace, is_copy=False)
             self.orders.append(Download(namespace, holding.attempt, held))
@@ -66,7 +66,9 @@ class Ordering:
         self.orders.append(Copy(source, namespace, holding.attempt))
 
     def copy_to_others(self, state: State, *, are_refreshed: bool) -> None:
-        """Order copies of the newest picture for all that lack it; `are_refreshed`: also for those that keep others."""
+        """Order copies of the newest picture for all that lack it; `are_refreshed`: also for those with another
+        picture.
+        """
         source = state.newest_info()
         if source is None:
             return
@@ -77,7 +79,7 @@ class Ordering:
                 self.copy(state, namespace, source)
 
     def refresh_if_due(self, state: State) -> None:
-        """Order what is held to be downloaded if it has changed, once its time has come and nothing is under way."""
+        """Order a conditional download of the held picture, if its refresh is due and no order is open."""
         if state.refresh_at is None or self._now < state.refresh_at:
             return
         source = state.newest_info()
@@ -88,7 +90,7 @@ class Ordering:
             self.set_refresh(state, self._now + self._rules.order_timeout)
 
     def plan_refresh(self, state: State, fresh_for: timedelta | None = None) -> None:
-        """Note when a picture that is current now is refreshed, heeding what its host promises."""
+        """Schedule the refresh of a picture that is current now, considering the promise of its host."""
         after = self._rules.refresh_after
         if after is None or not self.is_refreshed(state):
             self.set_refresh(state, None)
@@ -96,11 +98,11 @@ class Ordering:
             self.set_refresh(state, refresh_time(state.url_hash, self._now, after=after, fresh_for=fresh_for))
 
     def is_refreshed(self, state: State) -> bool:
-        """Return whether a picture has a time when it is refreshed: it is held, and was not put."""
+        """Return whether a picture is refreshed: it is held, and was not put."""
         return self._rules.refresh_after is not None and not state.is_put and state.newest_info() is not None
 
     def set_refresh(self, state: State, at: datetime | None) -> None:
-        """Note when a picture is refreshed."""
+        """Set the time of the next refresh."""
         if state.refresh_at != at:
             state.refresh_at = at
             self.is_changed = True
@@ -111,22 +113,22 @@ class Ordering:
         return state.attempt
 
     def lowest_attempt(self, state: State) -> int:
-        """Return a number above all before, also above those of a state that was deleted, or before a restore."""
+        """Return a number above all earlier ones, even those of a deleted state or from before a restore."""
         return max(state.attempt + 1, int(self._now.timestamp() * 1_000_000))
 
     def drop_orders(self, state: State, attempts: Collection[int]) -> None:
-        """Await no results of lost orders any more."""
+        """Stop waiting for the results of lost orders."""
         for holding in state.holdings.values():
             if holding.ordered_at is not None and holding.attempt in attempts:
                 holding.ordered_at = None
                 self.is_changed = True
 
     def is_under_way(self, holding: Holding) -> bool:
-        """Return whether the result of an order is awaited."""
+        """Return whether an order is open."""
         return holding.ordered_at is not None and self._now < holding.ordered_at + self._rules.order_timeout
 
     def schedule(self, state: State) -> None:
-        """Note when a pass over the states must look at this one."""
+        """Set the time when a pass over the states must check this one."""
         times = list(self._times(state))
         if state.refresh_at is not None:
             times.append(state.refresh_at)
@@ -150,7 +152,7 @@ class Ordering:
         if (under_way := self._download_under_way(state)) is not None:
             yield under_way + self._rules.order_timeout
         elif state.failure is None or state.newest_info() is not None:
-            yield self._now  # what it waited for brought nothing
+            yield self._now  # the order that it waited for failed
         elif is_repeated(state.failure) and state.retry_at is not None:
             yield state.retry_at
 
@@ -160,7 +162,7 @@ class Ordering:
         return self._now >= state.retry_at and (is_requested or is_repeated(state.failure))
 
     def _download_under_way(self, state: State) -> datetime | None:
-        """Return when the download was ordered that is under way."""
+        """Return the time of the order of the open download."""
         for holding in state.holdings.values():
             if self.is_under_way(holding) and not holding.is_copy:
                 return holding.ordered_at

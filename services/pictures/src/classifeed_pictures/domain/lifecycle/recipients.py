@@ -1,4 +1,4 @@
-"""Recipients of a picture: who requested it, and whether a comparison with what offers use may delete it."""
+"""Recipients of a picture, and whether a comparison with the used URLs may delete it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 OFFERS: Final = "offers"
-"""Client whose export of used URLs pictures are compared with."""
+"""Client whose export of used URLs is compared with the pictures."""
 
 
 class Recipient(NamedTuple):
-    """Who has requested a picture for a namespace.
+    """A recipient of a picture in a namespace.
 
     Attributes:
-        namespace: That keeps the picture.
-        name: Key of the messages with results.
-        client: Service that exports which pictures it uses; empty: none does.
+        namespace: namespace that keeps the picture.
+        name: key of the messages with results.
+        client: service that exports the URLs it uses; empty: none.
     """
 
     namespace: str
@@ -24,12 +24,12 @@ class Recipient(NamedTuple):
 
 
 def are_only_offers(recipients: Collection[Recipient], held: Iterable[str]) -> bool:
-    """Return whether offers alone have requested a picture.
+    """Return whether only offers requested a picture.
 
     Args:
-        recipients: all that are known.
-        held: namespaces that keep the picture. A namespace without a known recipient is from before recipients were
-            stored: somebody may need it.
+        recipients: all known recipients.
+        held: namespaces that keep the picture. A namespace without a known recipient is older than the storage of
+            recipients, so it may still be needed.
     """
     known = {recipient.namespace for recipient in recipients}
     return all(recipient.client == OFFERS for recipient in recipients) and known.issuperset(held)

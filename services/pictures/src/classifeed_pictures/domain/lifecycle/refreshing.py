@@ -1,4 +1,4 @@
-"""When a held picture is requested of its host again, and what counts as a change of it."""
+"""The time of the next refresh of a held picture, and which changes are reported."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _LONGEST_FACTOR: Final = 4
 _SPREAD: Final = 0.5
 _DIRECTIVE: Final = re.compile(r'\s*([a-z-]+)\s*(?:=\s*"?([0-9]+)"?)?\s*', re.IGNORECASE)
 _HIGHEST_S: Final = 1 << 31
-"""What RFC 9111, section 1.2.2 takes a number for that is higher."""
+"""Value for higher numbers (RFC 9111, section 1.2.2)."""
 
 
 def refresh_time(url_hash: bytes, now: datetime, *, after: timedelta, fresh_for: timedelta | None) -> datetime:
-    """Return when a picture is refreshed that is known to be current now.
+    """Return the time of the next refresh of a picture that is current now.
 
-    Hosts often send short lifetimes for all that they have, so that a shorter one than `after` says little of a
-    picture; a longer one is believed, up to four times `after`. Up to half of that is added, by the hash: pictures that
-    came together are not refreshed together.
+    Hosts often send short lifetimes for everything, so a promise shorter than `after` is ignored; a longer one counts
+    up to four times `after`. Up to half of the time is added, by the hash, so that pictures downloaded together are not
+    refreshed together.
 
     Args:
-        url_hash: of its URL.
-        now: when it was current.
-        after: the shortest time.
-        fresh_for: how long its host promises that it stays the same; None: it promises nothing.
+        url_hash: hash of its URL.
+        now: time when it was current.
+        after: minimum time.
+        fresh_for: time for which its host promises no change; None: no promise.
     """
     wait = min(max(fresh_for or after, after), after * _LONGEST_FACTOR)
     share = int.from_bytes(url_hash[-4:], "big") / (1 << 32)
@@ -34,9 +34,9 @@ def refresh_time(url_hash: bytes, now: datetime, *, after: timedelta, fresh_for:
 
 
 def promised_s(cache_control: str) -> int:
-    """Return for how many seconds a `Cache-Control` of a response promises that nothing changes; 0: it does not.
+    """Return the seconds for which a `Cache-Control` header promises no change; 0 if it does not.
 
-    What it says to shared caches comes first (RFC 9111, section 4.2.1).
+    Directives for shared caches come first (RFC 9111, section 4.2.1).
     """
     found: dict[str, str | None] = {}
     for part in cache_control.split(","):
@@ -48,10 +48,10 @@ def promised_s(cache_control: str) -> int:
 
 
 def is_other(one: PictureInfo, other: PictureInfo) -> bool:
-    """Return whether two pictures have different addresses: their bytes differ."""
+    """Return whether two pictures have different addresses, that is, different bytes."""
     return (one.namespace, one.group_id, one.name) != (other.namespace, other.group_id, other.name)
 
 
 def is_news(held: PictureInfo, info: PictureInfo) -> bool:
-    """Return whether whoever knows one picture has to learn of the other: of its address, or of its sizes."""
+    """Return whether recipients of one picture must get the other: its address or its sizes differ."""
     return is_other(held, info) or list(held.sizes) != list(info.sizes)

@@ -1,4 +1,4 @@
-"""Give results to those who request a picture: what wait, what is settled, and what changes afterwards."""
+"""Reports results to requests: waiting ones, settled ones, and later changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from classifeed_pictures.domain.lifecycle.events import Effects, RequestResult, 
 
 
 def report(effects: Effects, namespace: str, attempt: int, result: PictureInfo | LoadFailure) -> None:
-    """Give a result to all requests of a namespace that wait: the stored ones, and those of these events."""
+    """Report a result to all waiting requests of a namespace: stored ones, and those of these events."""
     is_stored = isinstance(result, PictureInfo)
     known = effects.waiting.get(namespace)
     if namespace not in effects.forgotten and (known is None or isinstance(known.result, LoadFailure)):
@@ -24,7 +24,7 @@ def report(effects: Effects, namespace: str, attempt: int, result: PictureInfo |
 
 
 def report_change(effects: Effects, namespace: str, attempt: int, result: PictureInfo | LoadFailure) -> None:
-    """Give what takes the place of a picture to all whose requests a namespace has settled, the stored ones too."""
+    """Report the replacement of a picture to all settled requests of a namespace, including stored ones."""
     if namespace not in effects.forgotten:
         effects.changed[namespace] = WaitingResult(attempt, result)
     for request in effects.settled:
@@ -33,19 +33,19 @@ def report_change(effects: Effects, namespace: str, attempt: int, result: Pictur
 
 
 def report_end(effects: Effects, namespace: str, attempt: int, failure: LoadFailure) -> None:
-    """Give the end of a picture to all whose requests of a namespace wait or are settled, and forget these."""
+    """Report the end of a picture to all requests of a namespace, waiting or settled, and delete them."""
     awaiting = [
         request for key, (request, reported) in effects.remembered.items() if key[0] == namespace and not reported
     ]
     settled = [request for request in effects.settled if request.namespace == namespace]
     effects.results += [RequestResult(request, attempt, failure) for request in [*awaiting, *settled]]
     forget(effects, namespace)
-    # The stored ones have it, too, before they are forgotten.
+    # Stored requests get the failure, too, before they are deleted.
     effects.waiting[namespace] = effects.changed[namespace] = WaitingResult(attempt, failure)
 
 
 def report_given_up(effects: Effects, namespace: str, recipient: str, attempt: int, failure: LoadFailure) -> None:
-    """Give a failure to a recipient for all of its requests of a namespace, and forget these."""
+    """Report a failure to a recipient for all of its requests of a namespace, and delete them."""
     remembered = [key for key in effects.remembered if key[:2] == (namespace, recipient)]
     ended = [effects.remembered.pop(key)[0] for key in remembered]
     settled = [each for each in effects.settled if (each.namespace, each.recipient) == (namespace, recipient)]
@@ -55,7 +55,7 @@ def report_given_up(effects: Effects, namespace: str, recipient: str, attempt: i
 
 
 def forget(effects: Effects, namespace: str) -> None:
-    """Forget the requests of a namespace that keeps the picture no longer, the stored ones too."""
+    """Delete the requests of a namespace that no longer keeps the picture, including stored ones."""
     effects.forgotten.add(namespace)
     effects.waiting.pop(namespace, None)
     effects.changed.pop(namespace, None)

@@ -1,4 +1,4 @@
-"""When a picture that could not be had is tried again, by class of failure."""
+"""Retries of failed pictures, by class of failure."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_pictures.domain.lifecycle.robots_tags import NOINDEX
 
 SOURCE_GONE: Final = "PICTURE_SOURCE_GONE"
-"""A copy found that its source is not stored any more: the picture is downloaded instead."""
+"""The source of a copy is no longer stored: the picture is downloaded instead."""
 QUOTA_EXCEEDED: Final = "PICTURE_QUOTA_EXCEEDED"
-"""The namespace may keep no more."""
+"""The quota of the namespace is exhausted."""
 NAMESPACE_UNKNOWN: Final = "PICTURE_NAMESPACE_UNKNOWN"
-"""There is no such namespace."""
+"""The namespace does not exist."""
 ROBOTS_DISALLOWED: Final = "PICTURE_ROBOTS_DISALLOWED"
-"""The host keeps programs from the picture by its robots.txt."""
+"""The robots.txt of the host forbids the picture to programs."""
 ROBOTS_UNREACHABLE: Final = "PICTURE_ROBOTS_UNREACHABLE"
-"""The robots.txt of the host cannot be read for now."""
+"""The robots.txt of the host cannot be read at present."""
 DELETED: Final = "PICTURE_DELETED"
-"""Somebody has deleted the picture."""
+"""The picture was deleted."""
 INTERNAL_ERROR: Final = "PICTURE_INTERNAL_ERROR"
-"""The job of its order was given up: by faults that nobody foresaw, or by the deaths of its workers."""
+"""The job of its order failed permanently, by unexpected exceptions or deaths of its workers."""
 OF_THE_NAMESPACE: Final = frozenset({QUOTA_EXCEEDED, NAMESPACE_UNKNOWN})
-"""Failures of a namespace alone: others may get the picture."""
+"""Failures of one namespace only: others may get the picture."""
 
 _LONGEST: Final = timedelta(days=7)
 
 
 class FailureClass(StrEnum):
-    """How lasting a failure is."""
+    """The duration of a failure."""
 
-    TRANSIENT = "transient"  # the host is down, or slow, or limits us
-    RARE = "rare"  # nothing is there, or nothing that is taken: somebody has to change it, and may one day
-    NEVER = "never"  # gone for good, forbidden by law, too large: only a new request tries again
+    TRANSIENT = "transient"  # the host is down or slow, or limits requests
+    RARE = "rare"  # there is no accepted picture; the publisher may change that one day
+    NEVER = "never"  # gone, forbidden by law, too large: only a new request causes a retry
 
 
 @dataclass(frozen=True, slots=True)
 class RetryRule:
-    """When the next attempt is made.
+    """The pauses between attempts.
 
     Attributes:
-        first: After the first failure.
-        factor: How much longer each further failure makes the pause.
-        longest: The longest pause.
-        lasting_after: After how many failures in a row the failure is reported.
-        is_repeated: Whether it is tried again without a new request.
+        first: pause after the first failure.
+        factor: factor by which each further failure lengthens the pause.
+        longest: longest pause.
+        lasting_after: number of failures in a row after which the failure is reported.
+        is_repeated: whether it is retried without a new request.
     """
 
     first: timedelta
@@ -57,8 +57,8 @@ class RetryRule:
     is_repeated: bool = True
 
     def pause(self, failed_attempts: int) -> timedelta:
-        """Return the pause after so many failures in a row, at least one."""
-        # Beyond 64 doublings the longest pause holds for every rule, and floats would overflow.
+        """Return the pause after a number of failures in a row, at least one."""
+        # After 64 steps every rule has reached its longest pause, and floats would overflow later.
         return min(self.first * self.factor ** min(failed_attempts - 1, 64), self.longest)
 
 
@@ -108,9 +108,9 @@ CODES: Final = {
             "ENCODING_BROKEN",
             ROBOTS_DISALLOWED,
             NOINDEX,
-            # An operator has to act, who may call for another attempt then; each attempt downloads all of the picture.
+            # An operator has to act and may then request a retry; each attempt downloads the whole picture.
             *OF_THE_NAMESPACE,
-            # The same bytes bring it about again until there is another version of us: whoever waits gets it at once.
+            # The same bytes fail again until a new release, so waiting requests get the failure at once.
             INTERNAL_ERROR,
         }
     ),
@@ -142,26 +142,27 @@ CODES: Final = {
         }
     ),
 }
-"""Failures by their codes; a status of HTTP may say more."""
+"""Codes by failure class; the HTTP status may override the class."""
 _CLASSES: Final = {code: each for each, codes in CODES.items() for code in codes}
 
 
 def class_of(failure: LoadFailure) -> FailureClass:
-    """Return the class of a failure; what is not known, as of a newer version, is transient."""
+    """Return the class of a failure; an unknown code, as of a newer release, is transient."""
     if failure.http_status in _NEVER_STATUSES:
         return FailureClass.NEVER
     return _CLASSES.get(failure.code, FailureClass.TRANSIENT)
 
 
 def is_lasting(failure: LoadFailure, failed_attempts: int) -> bool:
-    """Return whether the failure is reported after so many in a row."""
+    """Return whether the failure is reported after this number of failures in a row."""
     return failed_attempts >= RULES[class_of(failure)].lasting_after
 
 
 def earliest_attempt(failure: LoadFailure, failed_attempts: int, at: datetime) -> datetime:
-    """Return when a request may cause the next attempt: after the pause of the class, and not before the host allows.
+    """Return when a request may cause the next attempt: after the pause of the class, and not before the host allows
+    it.
 
-    What the host itself requests is kept to, up to a week.
+    The time that the host demands is respected up to a week.
     """
     paused = at + RULES[class_of(failure)].pause(failed_attempts)
     if not failure.HasField("retry_time"):
@@ -171,5 +172,5 @@ def earliest_attempt(failure: LoadFailure, failed_attempts: int, at: datetime) -
 
 
 def is_repeated(failure: LoadFailure) -> bool:
-    """Return whether an attempt is made without a new request once its time has come."""
+    """Return whether a due attempt is made without a new request."""
     return RULES[class_of(failure)].is_repeated

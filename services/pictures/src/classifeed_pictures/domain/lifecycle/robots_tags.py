@@ -1,24 +1,24 @@
-"""What a response says to those who would show it in a search: `X-Robots-Tag`."""
+"""The header `X-Robots-Tag`, by which a host forbids searches to show a picture."""
 
 from __future__ import annotations
 
 from typing import Final
 
 NOINDEX: Final = "PICTURE_NOINDEX"
-"""The host of a picture forbids that searches show it."""
+"""The host of a picture forbids searches to show it."""
 _FORBID: Final = frozenset({"noimageindex", "noindex", "none"})
-# Rules with a value; every other name before a colon is that of a robot.
+# Rules with a value; any other name before a colon is the name of a robot.
 _VALUED: Final = frozenset({"max-image-preview", "max-snippet", "max-video-preview", "unavailable_after"})
 _OURS: Final = frozenset({"*", "classifeed"})
 
 
 def forbids_showing(robots_tag: str) -> bool:
-    """Return whether a response forbids that its picture is shown in a search.
+    """Return whether a response forbids searches to show its picture.
 
-    `none` is `noindex, nofollow`, and `noindex` is of media, too. What is addressed to another robot is not for us.
+    `none` means `noindex, nofollow`, and `noindex` applies to media, too. Rules for other robots are ignored.
 
     Args:
-        robots_tag: the values of all headers `X-Robots-Tag`, a line for each.
+        robots_tag: values of all headers `X-Robots-Tag`, one per line.
     """
     for line in robots_tag.splitlines():
         is_for_us = True

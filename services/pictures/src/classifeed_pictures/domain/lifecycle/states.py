@@ -1,4 +1,4 @@
-"""The state of a picture: what is kept of one URL."""
+"""The state of the picture of one URL."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ _NAME_BYTES: Final = 16
 
 @dataclass(slots=True)
 class Holding:
-    """A namespace that keeps the picture, or is to keep it.
+    """The picture in one namespace, which keeps it or waits for it.
 
     Attributes:
-        first_attempt: Lowest number that an order for it can have. What earlier ones have stored belongs to a state
-            that was deleted, and is deleted too.
-        attempt: Number of the newest order for this namespace; 0: none yet.
-        ordered_at: When it was given; None: nothing is on its way.
-        is_copy: Whether it is a copy from another namespace.
-        info: The picture; None: not kept yet.
-        info_attempt: Attempt that brought it, or the one that its host has forbidden since; 0: there was none.
-        failure: Why this namespace alone does not get it, such as its quota.
-        retry_at: When that may be tried again.
-        failed_attempts: How often that was so in a row.
+        first_attempt: lowest number of an order for it. Pictures of earlier attempts belong to a deleted state, and are
+            deleted, too.
+        attempt: number of the newest order for this namespace; 0 if there is none.
+        ordered_at: time of that order; None: no order is open.
+        is_copy: whether the order is a copy from another namespace.
+        info: the picture; None: not kept yet.
+        info_attempt: attempt that brought the picture, or a picture that its host has forbidden since; 0: there was
+            none.
+        failure: failure of this namespace only, such as its quota.
+        retry_at: time when the order may be retried.
+        failed_attempts: number of such failures in a row.
     """
 
     first_attempt: int
@@ -43,22 +44,22 @@ class Holding:
 
 @dataclass(slots=True)
 class State:
-    """What is kept of the picture of a URL.
+    """The state of the picture of a URL.
 
     Attributes:
-        url: Canonical URL, or the key of a picture that was put.
+        url: canonical URL, or the key of a picture that was put.
         url_hash: 16 bytes.
-        is_put: Whether it was put, or requested, by hand: only a request to delete it deletes it.
-        attempt: Number of the newest order for any namespace.
-        attempt_at: When it was given.
-        next_attempt_at: When a pass over the states looks at it again; None: never.
-        failed_attempts: Failed downloads in a row; of a picture that is held, refreshes.
-        failure: Of the last download; None after a success.
-        retry_at: When a request may cause the next download after that.
-        delete_mark_at: Time of the comparison that found it unused first; None: it is used.
-        requested_at: Time of the newest request that changed the state.
-        refresh_at: When its host is requested again whether it has changed; None: never.
-        holdings: By namespace.
+        is_put: whether it was put, or requested, by hand; only an explicit deletion removes it.
+        attempt: number of the newest order for any namespace.
+        attempt_at: time of that order.
+        next_attempt_at: time when a pass over the states checks it; None: never.
+        failed_attempts: number of failed downloads in a row; for a held picture, of refreshes.
+        failure: failure of the last download; None after a success.
+        retry_at: time when a request may cause the next download after that.
+        delete_mark_at: time of the comparison that first found it unused; None: it is used.
+        requested_at: time of the newest request that changed the state.
+        refresh_at: time of the next refresh; None: never.
+        holdings: holdings by namespace.
     """
 
     url: str
@@ -76,12 +77,12 @@ class State:
     holdings: dict[str, Holding] = field(default_factory=dict)
 
     def newest_info(self) -> PictureInfo | None:
-        """Return the picture as any namespace keeps it, that of the newest attempt."""
+        """Return the picture of the newest attempt in any namespace."""
         held = [holding for holding in self.holdings.values() if holding.info is not None]
         return max(held, key=lambda holding: holding.info_attempt).info if held else None
 
 
 def name_picture(url_hash: bytes, content_hash: bytes) -> tuple[int, str]:
-    """Return group id and name of a picture: the same bytes of the same URL always get the same, others others."""
+    """Return group id and name of a picture: the same for the same bytes of the same URL, otherwise different."""
     digest = hashlib.blake2b(url_hash + content_hash, digest_size=_NAME_BYTES).digest()
     return int.from_bytes(digest[:4], "big") % _GROUPS, digest.hex()

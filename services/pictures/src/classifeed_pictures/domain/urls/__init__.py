@@ -1,1 +1,1 @@
-"""URLs of pictures: one spelling for each, and the key that a picture is kept under."""
+"""URLs of pictures: canonical forms and keys."""

@@ -1,7 +1,7 @@
-"""Canonical URLs: one spelling for all those that name the same picture, and the key that it is kept under.
+"""Canonical URLs: one spelling for all URLs that name the same picture, which is its key.
 
-What browsers decide (WHATWG URL) is read as they do; where they leave spellings apart that mean the same by RFC 3986,
-one is chosen. The rest is given by rules (ADR 0062).
+Parsing follows browsers (WHATWG URL). Among spellings that browsers keep apart and that RFC 3986 treats as equal, one
+is chosen. The rest is defined by rules (ADR 0062).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHARD_BYTES: Final = 8
 _VERSION_BYTES: Final = 6
 _EDGES: Final = "".join(map(chr, range(0x21)))
 _TABS_AND_LINES: Final = str.maketrans("", "", "\t\n\r")
-# Any number of slashes of both kinds, as browsers take it; no re.IGNORECASE, which knows more than one s.
+# Any number of slashes of both kinds, as in browsers; no re.IGNORECASE, which matches other letters as s.
 _HTTP: Final = re.compile(r"([hH][tT][tT][pP][sS]?):[/\\]*")
 _AUTHORITY: Final = re.compile(r"[^/\\?#]*")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
@@ -30,14 +30,14 @@ _PORT_DIGITS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class CanonicalRules:
-    """What makes two URLs name one picture, beyond their spelling.
+    """Rules by which two URLs name one picture, in addition to their spelling.
 
     Attributes:
-        version: differs if and only if the rules do; comments and the order of a file do not change it.
-        strips_fragment: whether what follows `#` goes.
-        strips_www: whether `www.` goes at the begin of a host.
-        tracking_names: query parameters that say who links, in lower case.
-        tracking_prefixes: what the names of further ones begin with.
+        version: hash of the rules; comments and the order of a file do not change it.
+        strips_fragment: whether `#` and the text after it are removed.
+        strips_www: whether `www.` at the beginning of a host is removed.
+        tracking_names: query parameters for tracking, in lower case.
+        tracking_prefixes: prefixes of the names of further ones.
     """
 
     version: str
@@ -48,7 +48,7 @@ class CanonicalRules:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
-        """Return the rules of a document that its schema has accepted."""
+        """Return the rules of a document that is valid by its schema."""
         parameters = sorted({name.lower() for name in document["tracking_parameters"]})
         names = [name for name in parameters if not name.endswith("*")]
         prefixes = [name.removesuffix("*") for name in parameters if name.endswith("*")]
@@ -59,7 +59,7 @@ class CanonicalRules:
 
     @property
     def document(self) -> dict[str, Any]:
-        """Return what `of` makes the same rules of."""
+        """Return a document from which `of` makes the same rules."""
         return {
             "strip_fragment": self.strips_fragment,
             "strip_www": self.strips_www,
@@ -67,16 +67,15 @@ class CanonicalRules:
         }
 
     def is_tracking(self, parameter: str) -> bool:
-        """Return whether a parameter of a query, `name=value`, only says who links."""
+        """Return whether a query parameter, `name=value`, is for tracking only."""
         name = parameter.partition("=")[0].lower()
         return name in self.tracking_names or (bool(self.tracking_prefixes) and name.startswith(self.tracking_prefixes))
 
 
 def canonical_url(text: str, rules: CanonicalRules) -> str:
-    """Return the canonical form of a URL; what is no absolute http(s) URL is a key by itself, and comes back unchanged.
+    """Return the canonical form of a URL; a text that is no absolute http(s) URL is a key and returned unchanged.
 
-    Never raises. Idempotent, and what it returns can be encoded as UTF-8: in keys too, a lone surrogate, which no text
-    in UTF-8 has, is U+FFFD.
+    Never raises. Idempotent. The result can be encoded as UTF-8: even in keys, a lone surrogate becomes U+FFFD.
     """
     if not text.isascii():
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -86,7 +85,7 @@ def canonical_url(text: str, rules: CanonicalRules) -> str:
         return text
     scheme = http[1].lower()
     authority = _AUTHORITY.match(url, http.end())
-    assert authority is not None, "it matches nothing at least"
+    assert authority is not None, "it matches at least the empty text"
     place = _place(authority[0], scheme, rules)
     if place is None:
         return text
@@ -103,17 +102,17 @@ def canonical_url(text: str, rules: CanonicalRules) -> str:
 
 
 def url_hash(canonical: str) -> bytes:
-    """Return the 16 bytes under which everything about a canonical URL is kept and ordered."""
+    """Return the 16 bytes by which everything about a canonical URL is stored and ordered."""
     return hashlib.blake2b(canonical.encode(), digest_size=HASH_BYTES).digest()
 
 
 def shard_of(url_hash: bytes, partitions: int) -> int:
-    """Return the partition of a URL, whatever makes events of it."""
+    """Return the partition of a URL, the same for all producers of events."""
     return int.from_bytes(url_hash[:_SHARD_BYTES], "big") % partitions
 
 
 def _place(authority: str, scheme: str, rules: CanonicalRules) -> str | None:
-    """Return user, host and port; None: a browser fails on them."""
+    """Return user, host and port; None if a browser rejects them."""
     user, _, place = authority.rpartition("@")
     if place.startswith("["):
         literal, bracket, rest = place.partition("]")
@@ -132,7 +131,7 @@ def _place(authority: str, scheme: str, rules: CanonicalRules) -> str | None:
 
 
 def _user(text: str) -> str:
-    """Return user and password as they are, with what browsers leave out or encode in them, and the @ behind."""
+    """Return user and password as browsers encode them, with the @."""
     name, _, password = text.partition(":")
     if not name and not password:
         return ""

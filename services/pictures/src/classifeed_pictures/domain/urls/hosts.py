@@ -10,10 +10,10 @@ from urllib.parse import unquote_to_bytes
 import idna
 
 _MAX_CHARS: Final = 253
-_MAX_ESCAPED_CHARS: Final = 4 * _MAX_CHARS  # before what UTS 46 leaves out is gone
+_MAX_ESCAPED_CHARS: Final = 4 * _MAX_CHARS  # before UTS 46 removes ignored characters
 _MAX_LABELS: Final = (_MAX_CHARS + 1) // 2
 _PLAIN: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
-# WHATWG's forbidden domain code points; whatever is not ASCII has been encoded by then.
+# WHATWG's forbidden domain code points; other characters than ASCII are encoded before.
 _FORBIDDEN: Final = re.compile(r"[\x00-\x20\"#%/:<>?@\[\\\]^`{|}\x7f]")
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _HEX: Final = frozenset("0123456789abcdef")
@@ -21,10 +21,10 @@ _LONGEST_NUMBER: Final = 64
 
 
 def canonical_host(text: str) -> str | None:
-    """Return a host in its one spelling, IPv6 in brackets; None: no browser takes it for a host.
+    """Return the canonical spelling of a host, IPv6 in brackets; None if browsers reject it.
 
-    Names are in lower case and ASCII (UTS 46), without dots at the end; numbers that browsers read as an IPv4 address
-    are that address. Idempotent.
+    Names are in lower-case ASCII (UTS 46), without dots at the end; numbers that browsers read as an IPv4 address
+    become that address. Idempotent.
     """
     if text.startswith("["):
         return _literal_v6(text[1:-1]) if text.endswith("]") else None
@@ -40,7 +40,7 @@ def canonical_host(text: str) -> str | None:
 
 
 def _decode(text: str) -> str | None:
-    """Return a name in ASCII, without dots at its end; None: it has no such spelling."""
+    """Return a name in ASCII, without dots at its end; None if it has no such spelling."""
     if "%" in text:
         text = unquote_to_bytes(text).decode("utf-8", "replace")
     if len(text) > _MAX_ESCAPED_CHARS:
@@ -49,7 +49,7 @@ def _decode(text: str) -> str | None:
         try:
             labels = idna.uts46_remap(text, std3_rules=False, transitional=False).split(".")
             if sum(map(bool, labels)) > _MAX_LABELS:
-                return None  # before the labels are encoded, which takes most of the time
+                return None  # checked before the labels are encoded, which is the slowest step
             text = ".".join(map(_label, labels))
         except (idna.IDNAError, UnicodeError):
             return None
@@ -62,12 +62,12 @@ def _label(label: str) -> str:
     try:
         return idna.alabel(label).decode("ascii")
     except idna.InvalidCodepoint:
-        # Such as a snowman: IDNA 2008 has no place for it, UTS 46 and browsers do.
+        # For example a snowman: UTS 46 and browsers allow it, IDNA 2008 does not.
         return f"xn--{label.encode('punycode').decode('ascii')}"
 
 
 def _literal_v4(name: str) -> str | None:
-    """Return the address that numbers in a host stand for: decimal, octal or hexadecimal, the last one filling up."""
+    """Return the IPv4 address of numbers in a host: decimal, octal or hexadecimal; the last one fills the rest."""
     parts = [_number(part) for part in name.split(".")]
     if len(parts) > 4:
         return None
@@ -104,7 +104,7 @@ def _literal_v6(text: str) -> str | None:
 
 
 def _compressed(pieces: list[int]) -> str:
-    """Return the text of RFC 5952; Python's own differs between its versions where IPv4 addresses are mapped."""
+    """Return the text of RFC 5952; Python's own form of mapped IPv4 addresses differs between versions."""
     begin, length = 0, 0
     at = 0
     while at < len(pieces):

@@ -9,7 +9,7 @@ _UNRESERVED: Final = r"A-Za-z0-9\-._~"
 _PLAIN: Final = _UNRESERVED + r"!$&()*+,;=:@/"
 _IS_UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _HEX: Final = "0123456789ABCDEFabcdef"
-# By two hex digits: what an escape is spelled as.
+# The spelling of an escape, by its two hex digits.
 _SPELLED: Final = {
     high + low: chr(code) if chr(code := int(high + low, 16)) in _IS_UNRESERVED else f"%{high}{low}".upper()
     for high in _HEX
@@ -29,31 +29,31 @@ _USER: Final = re.compile(f"[^{_UNRESERVED}!$&'()*+,;=:%]+")
 
 
 def normalize_path(text: str) -> str:
-    """Return a path: unreserved characters decoded, hex in upper case, what has no place in a path encoded.
+    """Return a path with unreserved characters decoded, hex digits in upper case, and all forbidden characters encoded.
 
-    A percent sign without two hex digits is encoded too: left as it is, it would make escapes with what is decoded
-    behind it. Idempotent, like the rest.
+    A percent sign without two hex digits is encoded, too; otherwise it could form escapes with decoded characters after
+    it. Idempotent, like the other functions.
     """
     return _normalize(text, _PATH)
 
 
 def normalize_query(text: str) -> str:
-    """Return a query, likewise."""
+    """Return a query, normalized like a path."""
     return _normalize(text, _QUERY)
 
 
 def normalize_fragment(text: str) -> str:
-    """Return a fragment, likewise."""
+    """Return a fragment, normalized like a path."""
     return _normalize(text, _FRAGMENT)
 
 
 def encode_user(text: str) -> str:
-    """Return user and password with what has no place there encoded, and all else as it is."""
+    """Return user and password with forbidden characters encoded."""
     return _USER.sub(_encode, text)
 
 
 def _normalize(text: str, foreign: re.Pattern[str]) -> str:
-    """Return a part of a URL; the escapes are split off and looked up, which is several times as fast as a pattern."""
+    """Return a normalized part of a URL; a table of escapes is several times as fast as a pattern."""
     if "%" in text:
         first, *rest = text.split("%")
         parts = [first]

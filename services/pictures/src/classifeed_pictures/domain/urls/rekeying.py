@@ -1,4 +1,4 @@
-"""What a change of the rules does to a key that something is kept under."""
+"""The effect of changed rules on the key of a stored picture."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_
 
 
 def rekeyed(state_url: str, rules: CanonicalRules) -> str | None:
-    """Return the key that `rules` make of the URL of a state; None: it stays under the one that it has.
+    """Return the new key of a state's URL by `rules`; None if its key stays the same.
 
-    A state knows the URL as older rules have made it. What they have removed is gone, so rules that remove less make
-    the same key of it: their other keys come by new requests, from the URLs as their sources have them.
+    A state has the URL as older rules made it. Parts that these removed are lost, so rules that remove less give the
+    same key; their other keys come from new requests with the original URLs.
     """
     canonical = canonical_url(state_url, rules)
     return None if canonical == state_url else canonical
 
 
 def possible_keys(url: str, history: Iterable[CanonicalRules]) -> set[str]:
-    """Return all keys that the picture of a link can be kept under.
+    """Return all keys under which the picture of a link can be stored.
 
     Args:
-        url: as its source has it.
-        history: rules that have been in force, the oldest first; those in force are the last.
+        url: URL as its source has it.
+        history: rules that have been in force, oldest first; the last ones are in force.
     """
     keys: set[str] = set()
     for rules in history:

@@ -1,4 +1,4 @@
-"""How much text the URLs of one request may have."""
+"""A limit on the text of all URLs of a request."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 from classifeed_common.errors import FieldViolation, InvalidArgument
 
 URLS_LIMIT_BYTES: Final = 1 << 20
-"""Bytes of all URLs of a request together, in UTF-8."""
+"""Maximum total size of the URLs of a request, in bytes of UTF-8."""
 
 
 def check_size(urls: Iterable[str]) -> None:
-    """Pass when the URLs of a request are short enough together.
+    """Return if the URLs of a request are short enough in total.
 
     Raises:
         InvalidArgument: URLS_TOO_LARGE.

@@ -1,4 +1,4 @@
-"""States of pictures, requests that wait for them, namespaces and what is stored in them."""
+"""States of pictures, waiting requests, namespaces and stored pictures."""
 
 from alembic import op
 
@@ -57,7 +57,7 @@ def upgrade() -> None:
         )
         """
     )
-    # What a new installation can do at once: pictures of offers, and what shops put.
+    # The namespaces of a new installation: pictures of offers, and pictures that shops upload.
     op.execute(
         """
         INSERT INTO namespaces (name, sizes, formats) VALUES

@@ -1,4 +1,4 @@
-"""Tables of the shared mechanisms: positions of the consumers, outbox, leases, references to files, hosts, jobs."""
+"""Tables of shared mechanisms: consumer positions, outbox, leases, references to files, hosts, jobs."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Event files: which there are, by name and ETag, and how far each is."""
+"""Event files by name and ETag, with their progress."""
 
 from alembic import op
 

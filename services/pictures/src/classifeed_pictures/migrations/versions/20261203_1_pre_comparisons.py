@@ -1,4 +1,4 @@
-"""Comparisons of what is kept with what offers use."""
+"""Comparisons of stored pictures with the URLs that offers use."""
 
 from alembic import op
 

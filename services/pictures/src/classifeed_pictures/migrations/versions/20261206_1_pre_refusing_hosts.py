@@ -1,4 +1,4 @@
-"""Hosts: since when each has refused all requests."""
+"""Hosts: the time since when each has refused all requests."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Rules of canonical URLs that have been in force, and addresses that outlive the keys of their pictures."""
+"""Rules of canonical URLs that have been in force, and aliases of moved pictures."""
 
 from alembic import op
 

@@ -1,6 +1,6 @@
-"""Keys by which pictures that look alike are found, in four pieces: copies have one of them in common, nearly.
+"""Keys for finding similar pictures, in four pieces, of which copies have one nearly in common.
 
-Rows from before, and those that processes of the version before still write, get theirs by the job
+Older rows, and rows that the previous release still writes, get their keys from the job
 `pictures.fill-similarity-keys`.
 """
 
@@ -15,7 +15,7 @@ _SHIFTS = (48, 32, 16, 0)
 def upgrade() -> None:
     op.execute("ALTER TABLE stored_pictures ADD COLUMN IF NOT EXISTS similarity_key bigint")
     with op.get_context().autocommit_block():
-        # What an attempt that died may have left behind is no usable index.
+        # An attempt that died may have left an index that is not usable.
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS stored_pictures_without_key")
         op.execute(
             "CREATE INDEX CONCURRENTLY stored_pictures_without_key ON stored_pictures (namespace, group_id, name) "

@@ -1,4 +1,4 @@
-"""Refreshes of held pictures, who hears of their changes, and what hosts allow programs to fetch."""
+"""Refreshes of held pictures, recipients of their changes, and rules of robots.txt."""
 
 from alembic import op
 

@@ -1,6 +1,6 @@
-"""Clients of requests: comparisons with what offers use delete only pictures that offers alone have requested.
+"""Clients of requests: comparisons delete only pictures that no client but offers has requested.
 
-Rows from before have no client, so that no comparison deletes their pictures until offers requests them again.
+Older rows have no client, so that no comparison deletes their pictures until offers requests them again.
 """
 
 from alembic import op

@@ -1,4 +1,4 @@
-"""Marks of tables: a few rows of each carry a number that grows, so that a table that was restored alone is noticed."""
+"""Marks of tables: a few rows of each have a growing number, which shows a restore of that table only."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""PictureService, one file for each family of its methods."""
+"""PictureService, one module per family of its methods."""
 
 from __future__ import annotations
 

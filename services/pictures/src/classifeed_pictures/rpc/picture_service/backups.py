@@ -1,4 +1,4 @@
-"""Backups of the state."""
+"""Methods for backups of the state."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Backups:
-    """What can be restored, and its restore.
+    """Lists backups and restores them.
 
     Args:
-        database: with the jobs.
-        jobs: restore.
-        bucket: with the backups.
+        database: database with the jobs.
+        jobs: job store for the restore.
+        bucket: bucket with the backups.
     """
 
     def __init__(self, database: Database, jobs: JobStore, bucket: BackupBucket) -> None:
@@ -40,11 +40,11 @@ class Backups:
         self._bucket = bucket
 
     async def ListBackups(self, request: ListBackupsRequest, context: Context) -> ListBackupsResponse:
-        """Return the complete backups, the newest first. One whose manifest cannot be read is there by its name."""
+        """Return the complete backups, newest first; one with an unreadable manifest has only its name and fault."""
         return ListBackupsResponse(backups=[await self._find(name) for name in await self._names()])
 
     async def RestoreBackup(self, request: RestoreBackupRequest, context: Context) -> RestoreBackupResponse:
-        """Enqueue the restore of a backup; the job checks it before anything is changed."""
+        """Enqueue the restore of a backup; the job checks it before it changes anything."""
         names = await self._names()
         name = request.name or (names[0] if names else "")
         if name not in names:

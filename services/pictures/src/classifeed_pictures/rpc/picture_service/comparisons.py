@@ -1,4 +1,4 @@
-"""Comparisons of what is kept with what offers use."""
+"""Methods for comparisons of stored pictures with the URLs that offers use."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Comparisons:
-    """What was found unused, and what is held.
+    """Lists comparisons and confirms held ones.
 
     Args:
-        database: with the comparisons.
-        jobs: go on with what is confirmed.
+        database: database with the comparisons.
+        jobs: job store for confirmed comparisons.
     """
 
     def __init__(self, database: Database, jobs: JobStore) -> None:
@@ -42,7 +42,7 @@ class Comparisons:
         return ListComparisonsResponse(comparisons=map(_message, found))
 
     async def ConfirmComparison(self, request: ConfirmComparisonRequest, context: Context) -> ComparisonMessage:
-        """Let a held comparison go on; one that was confirmed already goes on as it does."""
+        """Continue a held comparison; a confirmed one is returned as it is."""
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             if await comparisons.confirm(tx, request.comparison_id):
                 await enqueue_confirmed(self._jobs, tx, request.comparison_id)

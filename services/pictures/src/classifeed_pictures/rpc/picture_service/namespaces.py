@@ -1,4 +1,4 @@
-"""Namespaces of stored pictures."""
+"""Methods for namespaces of stored pictures."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Namespaces:
-    """What is kept of each picture, and how much.
+    """Sets and lists namespaces.
 
     Args:
-        database: with the namespaces.
+        database: database with the namespaces.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def PutNamespace(self, request: PutNamespaceRequest, context: Context) -> PictureNamespace:
-        """Make or change a namespace."""
+        """Create or change a namespace."""
         given = request.namespace
         names = [size.name for size in given.sizes]
         if len(set(names)) != len(names) or "orig" in names:
             raise InvalidArgument(
                 "REQUEST_INVALID",
-                "Each size needs a name of its own, other than orig, which is the original.",
+                "Each size needs a different name, and none may be orig, which is the original.",
                 violations=[FieldViolation("namespace.sizes", "names must differ, and none may be orig")],
             )
         sizes = tuple(SizeRule(size.name, size.width, size.height, size.crop) for size in given.sizes)

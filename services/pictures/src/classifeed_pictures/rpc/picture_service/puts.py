@@ -1,4 +1,4 @@
-"""Pictures that are put."""
+"""Uploads of pictures."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Puts:
-    """Takes pictures in pieces.
+    """Receives pictures in pieces.
 
     Args:
-        put: keeps them.
+        put: use case that stores them.
     """
 
     def __init__(self, put: PicturePutter) -> None:
         self._put = put
 
     async def PutPicture(self, requests: AsyncIterator[PutPictureRequest], context: Context) -> PictureInfo:
-        """Keep a picture."""
+        """Store a picture."""
         data = bytearray()
         first: PutPictureRequest | None = None
         async for request in requests:
@@ -37,7 +37,7 @@ class Puts:
         if first is None or not first.url or not first.namespace:
             raise InvalidArgument(
                 "REQUEST_INVALID",
-                "The first message names no picture. Set its url and its namespace.",
+                "The first message has no url or no namespace. Set both.",
                 violations=[FieldViolation("url", "must be set in the first message")],
             )
         return await self._put(first.url, first.namespace, bytes(data))

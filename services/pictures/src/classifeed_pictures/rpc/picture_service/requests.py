@@ -1,4 +1,4 @@
-"""Requests, looks and deletions: messages to the resharder, as others send them."""
+"""Requests, retries and deletions, sent as messages to the resharder."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _A_MESSAGE: Final = 100
 
 
 class Requests:
-    """What is to be done with pictures, in the order of each URL.
+    """Sends requests and notices, which are applied in order per URL.
 
     Args:
-        producer: sends it.
-        clock: says when.
+        producer: producer of the messages.
+        clock: clock for the time of the messages.
     """
 
     def __init__(self, producer: KafkaProducer, clock: Clock) -> None:
@@ -58,7 +58,7 @@ class Requests:
         return RequestPicturesResponse()
 
     async def LookAgain(self, request: LookAgainRequest, context: Context) -> LookAgainResponse:
-        """Try failed pictures again."""
+        """Retry failed pictures."""
         await self._notify(request.urls, PictureNotice(look_again=LookAgain(force=True)))
         return LookAgainResponse()
 

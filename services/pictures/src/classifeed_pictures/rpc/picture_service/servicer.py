@@ -1,4 +1,4 @@
-"""PictureService out of its families."""
+"""Joins the families of PictureService."""
 
 from __future__ import annotations
 

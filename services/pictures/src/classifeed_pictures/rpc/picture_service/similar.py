@@ -1,4 +1,4 @@
-"""Pictures that look like another one."""
+"""Finds pictures that look like another one."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _GROUP_DIGITS: Final = 9
 
 
 class Similar:
-    """Near-duplicates of stored pictures.
+    """Lists near-duplicates of stored pictures.
 
     Args:
-        database: with the stored pictures.
-        canonical_rules: of URLs.
+        database: database with the stored pictures.
+        canonical_rules: returns the rules of canonical URLs.
     """
 
     def __init__(self, database: Database, canonical_rules: Rules) -> None:
@@ -33,7 +33,7 @@ class Similar:
         self._canonical_rules = canonical_rules
 
     async def ListSimilar(self, request: ListSimilarRequest, context: Context) -> ListSimilarResponse:
-        """Return a page of the pictures that look like the one of a URL."""
+        """Return a page of the pictures that look like the picture of a URL."""
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             found = await find_similar(
                 tx,
@@ -57,7 +57,7 @@ def _write_place(place: Place) -> str:
 
 
 def _read_place(token: str) -> Place:
-    """Return where a page begins.
+    """Return the place after which a page begins.
 
     Raises:
         InvalidArgument: PAGE_TOKEN_INVALID.

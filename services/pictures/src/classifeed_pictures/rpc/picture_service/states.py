@@ -17,11 +17,11 @@ Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class States:
-    """What is known of URLs.
+    """Returns the states of URLs.
 
     Args:
-        database: with the states.
-        canonical_rules: of URLs.
+        database: database with the states.
+        canonical_rules: returns the rules of canonical URLs.
     """
 
     def __init__(self, database: Database, canonical_rules: Rules) -> None:
@@ -36,7 +36,7 @@ class States:
         return state
 
     async def BatchGetStates(self, request: BatchGetStatesRequest, context: Context) -> PictureStateBatch:
-        """Return the states of several URLs in their order."""
+        """Return the states of several URLs, in order."""
         return PictureStateBatch(states=await self._find(request.urls))
 
     async def _find(self, urls: Any) -> list[PictureState]:

@@ -1,4 +1,4 @@
-"""What identifies people goes, and the pixels stay."""
+"""Personal metadata is removed, and the pixels stay."""
 
 from __future__ import annotations
 

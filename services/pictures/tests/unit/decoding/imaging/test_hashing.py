@@ -39,7 +39,7 @@ def test_copies_are_near_and_different_pictures_are_far() -> None:
 
 
 def test_copies_of_symmetrical_drawings_are_near() -> None:
-    """Half of their frequencies are 0, until a resize or a crop sets them a little askew."""
+    """Half of their frequencies are 0, until a resize or a crop shifts the drawing slightly."""
     random = np.random.default_rng(20261126)
     distances = [
         distance(hash_of(picture), hash_of(copy))
@@ -70,7 +70,7 @@ def test_blurhash_is_that_of_the_reference() -> None:
     assert decoded.blurhash == REFERENCE
 
 
-# What blurhash-python 1.2 makes of the picture at 32 x 32, 4 x 3 components.
+# Result of blurhash-python 1.2 for the picture at 32 x 32 with 4 x 3 components.
 REFERENCE = "LzHLk#2swxX8l}WDjte;gJfjfQfj"
 
 

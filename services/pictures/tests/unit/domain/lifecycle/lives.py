@@ -1,4 +1,4 @@
-"""One picture and its life, on a clock that tests set."""
+"""One picture and its lifecycle, with a fake clock."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def info(namespace: str = "offers", content: bytes = b"1") -> PictureInfo:
 
 @dataclass
 class Life:
-    """A picture that events happen to, each in a poll of its own."""
+    """A picture to which events are applied, each in a separate poll."""
 
     now: datetime = START
     state: State | None = None
@@ -43,7 +43,7 @@ class Life:
         self.now += timedelta(**time)
 
     def happen(self, *events: Event) -> Effects:
-        """Let events happen in one poll."""
+        """Apply events in one poll."""
         life = Lifecycle(URL, HASH, copy.deepcopy(self.state), self.now, RULES, self.recipients)
         for event in events:
             life.apply(event)

@@ -1,4 +1,4 @@
-"""What each event does to a picture, also when it comes again or late."""
+"""The effect of each event on a picture, also if it is repeated or late."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def life() -> Life:
 
 
 def _stored(life: Life) -> Life:
-    """Let a picture be requested and stored."""
+    """Request and store a picture."""
     [order] = life.happen(life.request()).orders
     assert isinstance(order, Download)
     life.happen(life.loaded(info(), order.attempt))
@@ -39,7 +39,7 @@ def test_an_unknown_picture_is_ordered_once(life: Life) -> None:
 
 
 def test_a_repeated_result_goes_to_requests_that_wait_and_changes_nothing(life: Life) -> None:
-    """Requests that were settled wait once more after a restore of their table alone."""
+    """Settled requests wait again after a restore of their table only."""
     life.happen(life.request())
     loaded = life.loaded(info(), _attempt(life))
     effects = life.happen(loaded)

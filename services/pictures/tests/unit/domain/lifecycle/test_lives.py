@@ -1,4 +1,4 @@
-"""Random lives of a picture, with events that come twice and late: what must always hold."""
+"""Random lifecycles of a picture, with repeated and late events, and invariants."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAILURES = (
 
 
 class World:
-    """Downloader, copier and those who request, around one picture. Orders are carried out late, twice, or never."""
+    """Fake downloader, copier and clients of one picture. Orders are carried out late, twice, or never."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -40,7 +40,7 @@ class World:
         self.waiting: set[tuple[str, str]] = set()
         self.results_of: dict[tuple[str, str], tuple[int, bool]] = {}
         self.contents = 0
-        # What each has whose request was settled: the picture of the highest attempt.
+        # The picture of the highest attempt that each settled request has received.
         self.shown: dict[tuple[str, str], tuple[int, PictureInfo]] = {}
         self.settled: set[tuple[str, str]] = set()
 
@@ -121,10 +121,10 @@ class World:
     def check(self) -> None:
         state = self.life.state
         if state is None:
-            assert not self.waiting, "somebody waits for what nothing is kept of"
+            assert not self.waiting, "a request waits without a state"
             return
         held = {name for name, holding in state.holdings.items() if holding.info is not None}
-        assert not {who for who in self.waiting if who[0] in held}, "somebody waits for what is held"
+        assert not {who for who in self.waiting if who[0] in held}, "a request waits for a held picture"
         assert {who[0] for who in self.waiting} <= set(state.holdings)
         downloads = [
             holding
@@ -133,21 +133,21 @@ class World:
             and not holding.is_copy
             and self.life.now < holding.ordered_at + timedelta(hours=1)
         ]
-        assert len(downloads) <= 1, "two downloads of one URL are under way"
+        assert len(downloads) <= 1, "one URL has two open downloads"
         for namespace in held:
             kept = state.holdings[namespace].info
             assert kept is not None
-            assert (namespace, kept.group_id, kept.name) in self.stored, "what is held was deleted"
+            assert (namespace, kept.group_id, kept.name) in self.stored, "a held picture was deleted"
             for who in self.settled:
                 if who[0] == namespace:
-                    assert self.shown[who][1].name == kept.name, "somebody shows what is not held any more"
+                    assert self.shown[who][1].name == kept.name, "a recipient shows a picture that is no longer held"
         if held:
-            assert state.is_put or state.next_attempt_at is not None, "nobody refreshes it"
+            assert state.is_put or state.next_attempt_at is not None, "it is never refreshed"
         is_never = state.failure is not None and state.next_attempt_at is None
-        assert held == set(state.holdings) or state.next_attempt_at is not None or is_never, "nobody looks again"
+        assert held == set(state.holdings) or state.next_attempt_at is not None or is_never, "it is never checked again"
 
     def settle(self) -> None:
-        """Let everything be carried out and found again, until nothing changes any more."""
+        """Carry out all orders and passes, until nothing changes any more."""
         for _ in range(200):
             self.life.pass_time(days=8)
             if self.open:
@@ -177,4 +177,4 @@ def test_whatever_happens(seed: int) -> None:
     assert not world.waiting, "a request was never settled"
     if world.life.state is not None:
         contents = {holding.info.content_hash for holding in world.life.state.holdings.values() if holding.info}
-        assert contents <= {b"last"}, "a namespace keeps what its host has not any more"
+        assert contents <= {b"last"}, "a namespace keeps a picture that its host has replaced"

@@ -1,4 +1,4 @@
-"""Recipients own their pictures: which comparisons and which recipients delete, and who gets the result."""
+"""Recipients own their pictures: which comparisons and recipients delete one, and who is informed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .lives import Life, info
 
 @pytest.fixture
 def life() -> Life:
-    """Return a picture of offers that is held."""
+    """Return a held picture of offers."""
     life = Life()
     [order] = life.happen(life.request()).orders
     assert isinstance(order, Download)
@@ -57,7 +57,7 @@ def test_a_recipient_that_came_after_the_mark_keeps_the_picture(life: Life) -> N
     life.pass_time(minutes=1)
     life.happen(life.unused())
     life.pass_time(hours=25)
-    # Both in one poll, and the time of the request is before the mark, as that of a row of a file may be.
+    # Both in one poll; the time of the request is before the mark, as it may be for a row of a file.
     assert life.happen(early, life.unused()).orders == []
     assert life.state is not None
 
@@ -78,7 +78,7 @@ def test_a_namespace_without_a_known_recipient_keeps_the_picture() -> None:
     assert not are_only_offers([offers], ["offers", "banners"])
     assert not are_only_offers([], ["offers"])
     assert not are_only_offers([offers, Recipient("banners", "banners", "")], ["offers", "banners"])
-    assert are_only_offers([], []), "nobody waits, and nothing is held"
+    assert are_only_offers([], []), "no request waits, and nothing is held"
 
 
 def test_a_comparison_that_deletes_sends_the_result_to_all_who_have_the_picture(life: Life) -> None:
@@ -104,7 +104,7 @@ def test_a_recipient_that_gives_up_deletes_nothing_that_others_need(life: Life) 
     life.pass_time(minutes=1)
     life.happen(life.unused())
     life.pass_time(hours=25)
-    assert [type(order) for order in life.happen(life.unused()).orders] == [Delete], "offers alone decide again"
+    assert [type(order) for order in life.happen(life.unused()).orders] == [Delete], "only offers use it again"
 
 
 def test_the_last_recipient_that_gives_up_deletes_the_picture_of_its_namespace(life: Life) -> None:

@@ -1,4 +1,4 @@
-"""Held pictures are refreshed once in their time, and whoever knows one hears of the one that takes its place."""
+"""Held pictures are refreshed when they are due, and their recipients get the replacement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MONTH = timedelta(days=30)
 
 @pytest.fixture
 def life() -> Life:
-    """Return a picture that is requested and stored."""
+    """Return a requested and stored picture."""
     life = Life()
     [order] = life.happen(life.request()).orders
     assert isinstance(order, Download)
@@ -200,7 +200,7 @@ def test_a_deletion_is_the_last_that_they_hear(life: Life) -> None:
     last = effects.changed["offers"]
     assert isinstance(last.result, LoadFailure)
     assert (last.result.code, last.attempt > order.attempt) == (DELETED, True)
-    assert effects.waiting == effects.changed, "those that wait hear it, too"
+    assert effects.waiting == effects.changed, "waiting requests get it, too"
     assert [found.result for found in effects.results] == [info(), info(content=b"2"), last.result]
     assert life.happen(life.deletion()).changed == {}, "once"
 

@@ -1,4 +1,4 @@
-"""Each class of failures by its policy, on a clock that the test sets; and no failure without a class."""
+"""Retries of each class of failures, with a fake clock; every failure has a class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values of `X-Robots-Tag` forbid that a picture is shown."""
+"""Values of `X-Robots-Tag` that forbid a picture to be shown."""
 
 from __future__ import annotations
 

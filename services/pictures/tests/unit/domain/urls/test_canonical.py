@@ -1,4 +1,4 @@
-"""Which URLs name one picture: pairs that are equal, pairs that are not, and what holds for every text."""
+"""URLs that name one picture: equal pairs, different pairs, and properties of every text."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ SPELLINGS = [
     ("http://u%40:p@example.com/", "http://u@:p@example.com/"),
     ("http://%D1%8E@example.com/", "http://ю@example.com/"),
 ]
-# No absolute http(s) URL, or none that a browser would open.
+# Not an absolute http(s) URL, or one that browsers reject.
 KEYS = [
     "",
     " ",

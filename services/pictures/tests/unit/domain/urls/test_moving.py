@@ -1,4 +1,4 @@
-"""A key that other rules make another one of: when it ends, what the other one adopts, which keys a link may have."""
+"""A key that new rules replace: when it is deleted, what the new key adopts, and which keys a link may have."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_a_key_stays_until_the_other_one_has_all(life: Life) -> None:
         ("offers", url_hash(KEY)),
         ("shops", url_hash(KEY)),
     ]
-    assert effects.moved_to == url_hash(KEY), "whoever was settled with it hears of changes of the other one"
-    assert life.happen(_move(life, "offers", "shops")).orders == [], "once more it does nothing"
+    assert effects.moved_to == url_hash(KEY), "settled recipients get the changes of the new key"
+    assert life.happen(_move(life, "offers", "shops")).orders == [], "a repetition does nothing"
 
 
 def test_a_key_stays_until_the_other_one_counts_as_put(life: Life) -> None:
@@ -73,7 +73,7 @@ def test_a_key_stays_while_something_is_under_way(life: Life) -> None:
     effects = life.happen(_move(life))
     assert (bool(effects.moved_to), effects.adoptions, life.is_changed) == (False, {}, False)
     life.pass_time(hours=1)
-    assert life.happen(_move(life)).moved_to, "an order that was lost holds nothing up"
+    assert life.happen(_move(life)).moved_to, "a lost order does not block"
 
 
 def test_requests_that_wait_are_made_again_also_those_of_the_same_poll(life: Life) -> None:
@@ -124,7 +124,7 @@ def test_a_picture_is_under_one_of_the_possible_keys_whenever_it_came(
     key = canonical_url(link, history[first])
     keys = [key]
     for rules in history[first + 1 :]:
-        if data.draw(st.booleans()):  # a job has not come to it at times
+        if data.draw(st.booleans()):  # a job may not have checked it yet
             keys.append(rekeyed(keys[-1], rules) or keys[-1])
     assert possible_keys(link, history) >= set(keys)
     assert all(CanonicalRules.of(rules.document) == rules for rules in history)

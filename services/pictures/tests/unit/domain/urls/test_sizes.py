@@ -1,4 +1,4 @@
-"""How much text the URLs of a request may have together."""
+"""The limit on the total text of the URLs of a request."""
 
 from __future__ import annotations
 

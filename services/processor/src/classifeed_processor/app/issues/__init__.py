@@ -1,1 +1,1 @@
-"""Issues of a load: read as one list, packed into a file, exported."""
+"""Use cases of a load's issues: read them as one list, pack them into a file, export them."""

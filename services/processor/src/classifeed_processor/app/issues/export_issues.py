@@ -1,4 +1,4 @@
-"""Exporting all issues of a load as one file, piece by piece."""
+"""Export all issues of a load as one file, piece by piece."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.feed.issue_words import IssueWords
 
 MAX_EXPORTS: Final = 8
-"""Files that one process writes at a time."""
+"""Maximum number of files that one process writes at a time."""
 MAX_EXPORTS_OF_SELLER: Final = 2
 _ROWS: Final = 1000
 _PIECE_BYTES: Final = 256 << 10
 
 
 class ExportIssues:
-    """Writes files of issues, a few at a time, in threads; memory holds 1,000 rows of each.
+    """Writes files of issues, a few at a time, in threads. It holds 1,000 rows of each file in memory.
 
     Args:
-        read_issues: reads the issues.
-        spool_dir: folder for workbooks: each takes its own size there, and that of its unpacked sheets.
+        read_issues: reader of the issues.
+        spool_dir: folder for workbooks and their temporary, uncompressed sheets.
     """
 
     def __init__(self, read_issues: ReadIssues, spool_dir: Path) -> None:
@@ -48,7 +48,7 @@ class ExportIssues:
 
         Raises:
             FailedPrecondition: ISSUES_GONE, the file with the issues is missing or damaged.
-            ResourceExhausted: EXPORTS_FULL, the process or the seller has as many exports as it may have.
+            ResourceExhausted: EXPORTS_FULL, the process or the seller has reached its limit of exports.
             Unavailable: the object store does not respond.
         """
         with self._hold(task.seller_id):
@@ -77,7 +77,7 @@ class ExportIssues:
                 del self._of_seller[seller_id]
 
     async def _rows(self, task: Task, wanted: IssueFilter) -> AsyncGenerator[list[OfferError], None]:
-        """Yield the issues with their sentences, 1,000 at a time."""
+        """Yield the issues with their texts, 1,000 at a time."""
         words = IssueWords.of_format(task.format)
         batch: list[OfferError] = []
         async with aclosing(self._read_issues(TaskKey.parse(task.name), task.run, wanted)) as found:

@@ -1,4 +1,4 @@
-"""One ordered list out of rows and blocks of issues; a block is read when the list reaches it."""
+"""Merge rows and blocks of issues into one ordered list; a block is read when the list reaches it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from classifeed_processor.domain.issue_blocks import IssueFilter, IssueKey, key_
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A block of issues and the way to read it; `load` returns them in the order of the list."""
+    """A block of issues, and `load`, which reads the issues in the order of the list."""
 
     block: IssueBlock
     load: Callable[[], Awaitable[Sequence[OfferError]]]
@@ -45,14 +45,14 @@ async def join_issues(
 ) -> AsyncIterator[OfferError]:
     """Yield the issues of rows and segments from `begin` on, in the order of the list.
 
-    Memory holds the segments that overlap at one place of the list, which for those of one run are few. Of issues with
-    one key, a row comes first.
+    Memory holds the segments that overlap at the current place, which are few for segments of one run. If a row and an
+    issue of a block have the same key, the row comes first.
 
     Args:
-        rows: wanted issues from `begin` on, in the order of the list.
+        rows: filtered issues from `begin` on, in the order of the list.
         segments: blocks in any order.
-        wanted: which of their issues are wanted.
-        begin: the key of the first issue.
+        wanted: filter for the issues of the blocks.
+        begin: key of the first issue.
     """
     waiting = deque(
         sorted(

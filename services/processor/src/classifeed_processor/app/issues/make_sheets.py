@@ -1,4 +1,4 @@
-"""Issues as rows of a spreadsheet file: CSV, or an Excel workbook."""
+"""Write issues as rows of a spreadsheet file: CSV, or an Excel workbook."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ COLUMNS: Final = (
 )  # fmt: skip
 """Names and widths of the columns."""
 SHEET_ROWS: Final = 1_048_575
-"""Rows that one sheet of a workbook takes, without its header."""
-# What a spreadsheet takes for a formula when it opens a CSV file; numbers with a sign are none.
+"""Maximum number of rows of a workbook's sheet, without the header."""
+# Text that a spreadsheet takes for a formula when it opens a CSV file; numbers with a sign are not formulas.
 _FORMULA: Final = re.compile(r"[=@\t\r]|[+-](?![\d.,\s]*$)")
 
 
@@ -37,11 +37,11 @@ class Sheet(ABC):
 
     @abstractmethod
     def end(self) -> None:
-        """Write what comes after the rows."""
+        """Write the end of the file."""
 
 
 class CsvSheet(Sheet):
-    """UTF-8 with the byte order mark by which a spreadsheet knows it."""
+    """A CSV file in UTF-8, with the byte order mark by which spreadsheets recognise UTF-8."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
@@ -54,20 +54,20 @@ class CsvSheet(Sheet):
         self._text.flush()
 
     def end(self) -> None:
-        """Write what the buffer holds."""
+        """Flush the buffer."""
         self._text.detach()
 
 
 class XlsxSheet(Sheet):
-    """A workbook: a header that stays in sight, filters, and further sheets once one is full.
+    """A workbook with frozen headers and filters; a full sheet is continued on a new one.
 
     Args:
-        path: where the file is written by `end`.
-        folder: for temporary files, as large as the workbook unpacked; memory stays flat.
+        path: path to which `end` writes the file.
+        folder: folder for temporary files of the size of the uncompressed workbook, so that memory use is constant.
     """
 
     def __init__(self, path: Path, folder: Path) -> None:
-        # Texts stay texts, whatever they begin with.
+        # Texts must not become formulas or links.
         options = {
             "constant_memory": True,
             "strings_to_formulas": False,
@@ -132,5 +132,5 @@ def _word(name: str, prefix: str) -> str:
 
 
 def _harmless(cell: Cell) -> Cell:
-    """Return a cell that a spreadsheet does not run: anybody may have written what the file of a seller says."""
+    """Return a cell that a spreadsheet does not execute: the text of a seller's file is not trusted."""
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell

@@ -1,4 +1,4 @@
-"""Packing the issues of an ended load: all chunks become one file in the object store (ADR 0096)."""
+"""Pack the issues of an ended load: all chunks become one file in the object store (ADR 0096)."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from classifeed_processor.store.issues import Chunk, IssueFile
 
 _log = structlog.get_logger(__name__)
 _REFS: Final = BlobRefs()
-# Chunks of late issues overlap: so many are held at once at worst.
+# Chunks of late issues overlap: in the worst case so many are in memory at once.
 _ROUND_CHUNKS: Final = 2048
 
 
 async def pack_issues(ctx: JobContext, blobs: BlobStore, spool_dir: Path, key: TaskKey) -> None:
-    """Return when the load has one file with all issues that had chunks, and no chunk.
+    """Pack all chunks of a load into one file, and delete the chunks.
 
-    May be killed at any point and run again: chunks are deleted in the transaction that names the file that has their
-    issues. The file is referred to before it is put; a file that a killed run has left loses its reference here, or
-    with the task. A chunk that cannot be read is put aside, and is logged.
+    It may be killed at any point and run again: the transaction that stores the new file's name also deletes the
+    chunks. The reference to the file is added before its upload. A file that a killed run has left loses its reference
+    in the next run, or with the task. A damaged chunk is set aside and logged.
 
     Raises:
         Unavailable: the object store does not respond.
@@ -74,7 +74,7 @@ async def _pack_round(ctx: JobContext, blobs: BlobStore, spool_dir: Path, key: T
             await blobs.put_file(path, file.sha256)
     async with ctx.guarded_transaction() as tx:
         if await tasks.lock_task(tx, key) is None:
-            return False  # its clean-up has dropped the reference
+            return False  # the clean-up of the task has dropped the reference
         if file.issues:
             await _REFS.drop(tx, key.issues_ref)
             await _REFS.add(tx, file.sha256, key.issues_ref)
@@ -93,7 +93,7 @@ def _read(
     before: IssueFile | None,
     damaged: set[int],
 ) -> AsyncIterator[OfferError]:
-    """Yield the issues of chunks and of the file before, in the order of the list; note chunks that are damaged."""
+    """Yield the issues of chunks and of the previous file, in the order of the list; fill `damaged` with chunk ids."""
 
     async def load(chunk_id: int) -> Sequence[OfferError]:
         async with database.transaction() as tx:
@@ -120,7 +120,7 @@ async def _nothing() -> AsyncIterator[OfferError]:
 
 
 async def _write(path: Path, errors: AsyncIterator[OfferError]) -> IssueFile:
-    """Write issues in the order of the list to blocks of a file."""
+    """Write issues, given in the order of the list, to blocks of a file."""
     with path.open("wb") as file:
         writer = _BlockWriter(file)
         pending: list[OfferError] = []

@@ -1,4 +1,4 @@
-"""Reading all issues of a load as one list: rows, chunks, and the file in the object store (ADR 0096)."""
+"""Read all issues of a load as one list from rows, chunks, and the file in the object store (ADR 0096)."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _BEGIN: Final[IssueKey] = (0, 0, 0, "")
 
 @dataclass(frozen=True, slots=True)
 class IssuePlace:
-    """Where to begin in the list: after `seen` issues with this key."""
+    """Position in the list: after `seen` issues with this key."""
 
     key: IssueKey = _BEGIN
     seen: int = 0
 
 
 class _ChunkPacked(Exception):
-    """A chunk is in the file by now."""
+    """A chunk was packed into the file meanwhile."""
 
 
 class ReadIssues:
     """Reads issues of loads.
 
     Args:
-        database: of the tasks.
-        blobs: where the files are.
+        database: database of the tasks.
+        blobs: object store of the files.
     """
 
     def __init__(self, database: Database, blobs: BlobStore) -> None:
@@ -54,8 +54,8 @@ class ReadIssues:
     ) -> AsyncGenerator[tuple[OfferError, IssuePlace], None]:
         """Yield issues of a run, each with the place after it: errors before warnings, each in the order of the file.
 
-        They have the sentences that they were stored with, and are without the name of their task. No transaction is
-        open while the caller works. Chunks that become a file meanwhile are read from it.
+        Issues have their stored texts, and no name of their task. No transaction is open while the caller works. Chunks
+        that are packed meanwhile are read from the file.
 
         Raises:
             FailedPrecondition: ISSUES_GONE, the file is missing or damaged.
@@ -76,7 +76,7 @@ class ReadIssues:
                     yield error, place
                 is_complete = True
             except _ChunkPacked:
-                pass  # its issues are in the file by now
+                pass  # the next attempt reads its issues from the file
 
     async def _merge(self, key: TaskKey, run: int, wanted: IssueFilter, begin: IssueKey) -> AsyncIterator[OfferError]:
         async with self._database.transaction() as tx:
@@ -84,7 +84,7 @@ class ReadIssues:
                 Segment(chunk.block, partial(self._load_chunk, key, chunk.chunk_id))
                 for chunk in await issues.list_chunks(tx, key, run)
             ]
-            # Read after the chunks: what is packed in between is missing there, and is in this file twice at worst.
+            # Read the file after the chunks: issues packed in between are then read twice at worst, but never missed.
             file = await issues.read_file(tx, key)
         if file is not None:
             segments += [

@@ -1,4 +1,4 @@
-"""Scheduling the job that packs the issues of an ended load into one file."""
+"""Schedule the job that packs the issues of an ended load into one file."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from classifeed_processor.store import issues
 QUEUE: Final = "processor.pack-records"
 TASK: Final = "processor.pack-records"
 _LATE_S: Final = 600.0
-"""Seconds that issues found after the end of a load wait for others: each packing writes the whole file again."""
+"""Seconds that late issues wait for others, because each packing writes the whole file again."""
 _MANY_CHUNKS: Final = 256
-"""With as many chunks the file is written at once: those of late issues overlap, and a reader holds all of them."""
+"""Number of chunks that ends the wait: chunks of late issues overlap, and a reader holds all of them in memory."""
 _BEHIND_LOADS: Final = 200
 
 
 async def schedule_packing(tx: Tx, jobs: JobStore, key: TaskKey, *, is_late: bool = False) -> None:
     """Enqueue the packing of an ended load, unless all its issues have rows or are packed.
 
-    One job for all chunks since the last packing: it is named after the first of them. Call it under the lock of the
-    task, after the chunks are inserted.
+    There is one job for all chunks since the last packing, with the first chunk in its idempotency key. Call it under
+    the lock of the task, after the chunks are inserted.
 
     Args:
-        tx: the transaction that ends the task or inserts the chunks.
-        jobs: where the job is enqueued.
-        key: the task.
-        is_late: the load had ended before.
+        tx: transaction that ends the task or inserts the chunks.
+        jobs: job store.
+        key: key of the task.
+        is_late: whether the load had ended before.
     """
     first, count = await issues.count_chunks(tx, key, limit=_MANY_CHUNKS)
     if first is None:

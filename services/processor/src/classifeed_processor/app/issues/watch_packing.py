@@ -1,4 +1,4 @@
-"""Naming the ended loads whose issues cannot be packed."""
+"""Report ended loads whose issues cannot be packed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ERROR_CHARACTERS: Final = 300
 
 
 async def find_failed_packings(tx: Tx) -> Mapping[str, str]:
-    """Return how many packings failed five times or more and wait for the next attempt, with an error of one of them.
+    """Return a message about packings that have failed five times or more, with one of their errors; for `Watch`.
 
-    The result is empty if there is none; for `Watch`.
+    The result is empty if there are none.
     """
     count, error = await reading.count_failing_jobs(tx, QUEUE, _ATTEMPTS)
     if not count:

@@ -1,1 +1,1 @@
-"""Runs of a task: the file read and sent in batches, and the results that come back."""
+"""Runs of a task: the file is read and sent in batches, and the results are stored."""

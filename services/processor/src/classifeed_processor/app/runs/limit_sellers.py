@@ -1,4 +1,4 @@
-"""Windows of batches without a reply: one of a fixed size for each seller, shared by its runs in this process."""
+"""Windows that limit the unanswered batches of a seller; the seller's runs in this process share the window."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextlib import contextmanager
 
 
 class SellerWindows:
-    """Says how many batches of a run may wait for their replies.
+    """Limits the number of batches of a run that may wait for replies.
 
-    What a seller has sent lies before everybody else's batches at the owner, so its size is what a neighbour waits for,
-    however many files the seller loads at a time (ADR 0035).
+    Other sellers wait at the service offers for the batches that this seller has sent. So the window is per seller, for
+    any number of files that the seller loads at a time (ADR 0035).
 
     Args:
-        batches: of one seller that may wait for their replies, at most.
+        batches: maximum number of batches of one seller that may wait for replies.
     """
 
     def __init__(self, batches: int) -> None:
@@ -23,12 +23,12 @@ class SellerWindows:
 
     @property
     def largest(self) -> int:
-        """The window of a run that has no other one of its seller beside it."""
+        """The window of a seller's only run, in batches."""
         return self._batches
 
     @contextmanager
     def open(self, seller_id: str) -> Iterator[Callable[[], int]]:
-        """Count a run in until the block ends; yields what returns its window now, 1 or more."""
+        """Count a run until the block ends; yield a function that returns its current window, at least 1."""
         self._runs[seller_id] += 1
         try:
             yield lambda: max(1, self._batches // self._runs[seller_id])

@@ -1,4 +1,4 @@
-"""How far the runs of a task have come, so that deaths of the worker count from the last progress on (ADR 0032)."""
+"""Progress of a task's runs: it resets the count of worker deaths (ADR 0032)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Final
 from classifeed_common.db import Tx
 from classifeed_jobs import JobContext
 
-# Batches are sent while the next ones are parsed, so a file that kills its reader at one place dies within two chunks
-# of eight around it.
+# Batches are sent while the next ones are parsed. So a file that kills its reader at one place kills it within two
+# chunks of eight batches around this place.
 MARGIN_BATCHES: Final = 16
 
 
 class FurthestBatch:
-    """The number of the last batch that any earlier run of a task sent, kept as the checkpoint of its job.
+    """The number of the last batch that an earlier run of a task has sent, stored as the checkpoint of its job.
 
-    A run begins at the first batch again: that it sends batches is no progress. That it sends one clearly past all of
-    the earlier runs is, and that it was read to its end.
+    Each run begins at the first batch, so sending batches is not progress by definition. It is progress if a run sends
+    a batch clearly past those of all earlier runs, or reads the file to its end.
     """
 
     def __init__(self, ctx: JobContext) -> None:
@@ -25,7 +25,7 @@ class FurthestBatch:
         self._counts_anew = ctx.claim_no == 1  # nothing can have been counted
 
     async def note_earlier_run(self, tx: Tx, last_batch_id: int) -> None:
-        """Note where an earlier run ended, in the transaction that begins the next one.
+        """Store the last batch of an earlier run, in the transaction that begins the next run.
 
         Raises:
             ClaimLost: another run of the job has begun.
@@ -35,7 +35,7 @@ class FurthestBatch:
             await self._save(tx, is_progress=False)
 
     async def note_sending(self, tx: Tx, batch_id: int) -> None:
-        """Have deaths count anew, once in a run, when this batch lies clearly past those of all earlier runs.
+        """Reset the count of deaths, once per run, if a batch is clearly past those of all earlier runs.
 
         Raises:
             ClaimLost: another run of the job has begun.
@@ -46,7 +46,7 @@ class FurthestBatch:
             self._counts_anew = True
 
     async def note_end(self, tx: Tx) -> None:
-        """Have deaths count anew: the file was read to its end, and nobody died of it.
+        """Reset the count of deaths, because the file was read to its end.
 
         Raises:
             ClaimLost: another run of the job has begun.

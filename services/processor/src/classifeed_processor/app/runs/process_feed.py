@@ -1,4 +1,4 @@
-"""Running a task to its end: runs of the file, the terminal message, and the wait for the owner's last word."""
+"""Run a task to its end: send runs of the file and TaskEnd, and wait for the final reply of the service offers."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from classifeed_processor.store import tasks
 
 _log = structlog.get_logger(__name__)
 _POLL_S: Final = 1.0
-# Most replies come sooner; for the others the job gives its slot back until they do.
+# Most replies come sooner; for later ones the job releases its slot.
 _LONGEST_WAIT_S: Final = 2.0
-# The end of an earlier task makes this one's job due; the wait is for one that was ended past us.
+# The end of an earlier task makes this job due; the wait covers an end that was not noticed.
 _EARLIER_S: Final = 60.0
 
 _Step: TypeAlias = Callable[[], Awaitable[None]]
 
 
 async def process_feed(ctx: JobContext, parts: RunParts, key: TaskKey) -> None:
-    """Return when the task has ended or is held.
+    """Run a task until it has ended or is held.
 
-    A fetched file that comes after a newer one of its feed, or after the feed's removal, ends SUPERSEDED and nothing of
-    it is sent. A DELETE is a run without batches: its end alone has the owner deal with all that the feed has.
+    A fetched file that comes after a newer one of its feed, or after the feed's removal, ends SUPERSEDED and none of it
+    is sent. A DELETE is a run without batches: its TaskEnd makes the service offers process all offers of the feed.
 
-    May be killed and started again at any point: the task's phase says where to go on. In PARSING the file is sent
-    again as a new run, which replaces the unfinished one at the owner; in SENT only the end is sent again. While it
-    waits for replies it holds no slot; what brings them makes the job due, and what does not come is requested again.
+    It may be killed and restarted at any point, and continues from the task's phase. In PARSING it sends the file again
+    as a new run, which replaces the unfinished one at the service offers. In SENT it only sends TaskEnd again. It
+    releases its slot while it waits for replies. A reply makes the job due, and a missing one is requested again.
 
     Raises:
         Snooze: an earlier task of the namespace has not ended, or replies are awaited.
@@ -87,7 +87,7 @@ async def _next_step(ctx: JobContext, parts: RunParts, key: TaskKey) -> _Step | 
             await report_end(tx, held)
             await schedule_packing(tx, parts.jobs, held)
         if await tasks.has_earlier(tx, key):
-            raise Snooze(_EARLIER_S)  # a held one was decided about meanwhile, and runs first
+            raise Snooze(_EARLIER_S)  # a held task was decided meanwhile, and runs first
         if ctx.claim_no > 1:
             await FurthestBatch(ctx).note_earlier_run(tx, await tasks.find_last_batch(tx, key, state.run))
         statistics = FeedStatistics(bytes=state.source_bytes)
@@ -104,7 +104,7 @@ async def _is_outdated(tx: Tx, key: TaskKey, state: TaskState) -> bool:
 
 
 async def _send(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskState, run: int, sent: Sent) -> None:
-    """Send a run, or what is missing of one that has stalled; an end of the task is written here."""
+    """Send a run, or the unanswered batches of a stalled run; end the task if its file cannot be loaded."""
     try:
         if state.kind == task_pb2.TASK_KIND_DELETE:
             await send_nothing(ctx, key, run)
@@ -124,10 +124,10 @@ async def _send(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskState
 
 
 async def _await_next_request(tx: Tx, key: TaskKey, state: TaskState) -> None:
-    """Note that what is awaited is requested of the owner now.
+    """Record that a reply is requested from the service offers now.
 
     Raises:
-        Snooze: it got a request lately; its reply makes the job due.
+        Snooze: a request was sent lately; its reply makes the job due.
     """
     if state.next_request_s > 0:
         raise Snooze(state.next_request_s)
@@ -135,7 +135,7 @@ async def _await_next_request(tx: Tx, key: TaskKey, state: TaskState) -> None:
 
 
 async def _check_run(parts: RunParts, key: TaskKey, run: int, last_batch_id: int) -> None:
-    """Have the owner reply once it has replied to all that was sent: what has no reply by then is lost."""
+    """Request a check. Its reply comes after the replies to all earlier batches, so any missing reply is lost then."""
     check = RunCheck(
         seller_id=key.seller_id, namespace=key.namespace, task_id=key.task_id, run=run, last_batch_id=last_batch_id
     )
@@ -143,10 +143,10 @@ async def _check_run(parts: RunParts, key: TaskKey, run: int, last_batch_id: int
 
 
 async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskState) -> None:
-    """Says the end of the run and gives the owner's reply a moment to move the task.
+    """Send TaskEnd and wait a moment for the reply that moves the task.
 
-    Reached only after every batch of the run was acknowledged. The end may be sent any number of times; the owner
-    replies to the second one what it replied to the first, unless that was HELD and the second one has a decision.
+    It is called only after every batch of the run was acknowledged. TaskEnd is idempotent: the service offers replies
+    to a second one as to the first, unless the load is held and the second one has a decision.
     """
     end = TaskEnd(
         seller_id=key.seller_id,
@@ -157,7 +157,7 @@ async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskSt
         digest=state.digest or b"",
         mode=state.mode,
         disposition=state.disposition,
-        # Whoever removes a feed, or has allowed beforehand what it does, is not held again.
+        # The removal of a feed, and a load that was allowed in advance, is not held.
         decision=HOLD_DECISION_CONFIRM if state.kind == task_pb2.TASK_KIND_DELETE else state.decision,
     )
     await parts.sender.send([message_of(parts.topic, key.seller_id.encode(), end)])

@@ -1,4 +1,4 @@
-"""Sending one run of a task: the file fetched, checked to its end, and its offers in batches; the end comes later."""
+"""Send one run of a task: fetch the file, check it to its end, and send its offers in batches, without TaskEnd."""
 
 from __future__ import annotations
 
@@ -40,33 +40,33 @@ _POLL_S: Final = 1.0
 
 
 class Sender(Protocol):
-    """What puts messages on a topic, as this use case needs it."""
+    """Sends messages to a topic; KafkaProducer implements it."""
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """Return when every message is acknowledged, in the order given."""
+        """Send messages in the order given; return after all are acknowledged."""
 
 
 class RunOvertaken(Exception):
-    """The run is not the task's any more, or the task has ended: stop sending."""
+    """The task has a newer run or has ended: stop sending."""
 
 
 class RunStalled(Exception):
-    """The window is full and no reply has come for a while: leave the slot to others, and ask the owner."""
+    """The window is full and no reply has come for a while: release the slot, and request a check."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunParts:
-    """What a run works with.
+    """Dependencies of a run.
 
     Attributes:
-        blobs: where the files are.
-        sender: where the batches go.
-        jobs: where the jobs of the tasks are.
-        signals: notifies when replies have come.
-        topic: topic of requests.
-        spool_dir: folder for files of runs; each run removes its own.
-        windows: how many batches may wait for their replies.
-        stall_s: how long a run keeps its slot while its window is full and no reply comes, in seconds.
+        blobs: object store of the files.
+        sender: sender of the batches.
+        jobs: job store of the tasks' jobs.
+        signals: notifier of stored replies.
+        topic: topic of requests to the service offers.
+        spool_dir: folder for temporary files of runs; each run removes its own.
+        windows: limits of batches that wait for replies.
+        stall_s: seconds that a run keeps its slot while its window is full and no reply comes.
     """
 
     blobs: BlobStore
@@ -81,11 +81,11 @@ class RunParts:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What of a run went out before it stalled.
+    """Batches of a run that were sent before it stalled.
 
     Attributes:
-        last_batch_id: the number of the last batch that was sent; 0: none.
-        unanswered: the numbers of those that are to be sent again.
+        last_batch_id: number of the last batch that was sent; 0: none.
+        unanswered: numbers of the batches to send again.
     """
 
     last_batch_id: int
@@ -100,17 +100,18 @@ class _Sending:
 
 
 async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, state: TaskState, before: Sent) -> None:
-    """Send all batches of a run and notes, once all are acknowledged, that they were sent. Of what was sent `before`,
-    only what has no reply is sent again: as the owner replies alike, the figures of the run stay right.
+    """Send all batches of a run, and store that they were sent once all are acknowledged.
 
-    Every effect is guarded by the job's claim. It may run again, as a higher run. Nothing is sent before the first pass
-    is through. Cancellation leaves a part of the run behind, which the next run replaces at the owner.
+    Of the batches sent `before`, only unanswered ones are sent again. The service offers repeats its replies, so the
+    statistics of the run stay correct. Every effect is guarded by the job's claim. A restart sends the file as a higher
+    run. Nothing is sent before the first pass is complete. A cancellation may leave a part of the run, which the next
+    run replaces at the service offers.
 
     Raises:
-        FeedFault: the file cannot be loaded; nothing was sent, save in the case that `read_batches` names.
-        RunOvertaken: the task went on without this run.
-        RunStalled: no reply comes; nothing more is sent until the owner has got a request.
-        Unavailable: a part that is needed does not respond; try again.
+        FeedFault: the file cannot be loaded. Nothing was sent, except in the case that `read_batches` describes.
+        RunOvertaken: the task has a newer run or has ended.
+        RunStalled: no reply comes; nothing is sent until a check was requested.
+        Unavailable: a dependency does not respond; try again.
     """
     with run_folder(parts.spool_dir) as folder, ReadingThread() as reading:
         started = time.monotonic()
@@ -137,9 +138,9 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
 
 
 async def send_nothing(ctx: JobContext, key: TaskKey, run: int) -> None:
-    """Note a run without batches as sent; what its end then say is that nothing of the feed is left.
+    """Store that a run without batches was sent; its TaskEnd then says that the feed has no offers.
 
-    Guarded by the job's claim.
+    The write is guarded by the job's claim.
     """
     async with ctx.guarded_transaction() as tx:
         await tasks.note_sent(tx, key, run, batch_count=0, digest=RunDigest().value())
@@ -192,15 +193,15 @@ async def _send_batches(
         stages["parse"] += chunk.seconds
         if not chunk.batches:
             return _Sending(batch_count, digest.value(), stages)
-        # The next piece is parsed while this one travels.
+        # The next chunk is parsed while this one is sent.
         ahead = reading.begin(lambda: _take_chunk(batches, envelopes, size))
         started = time.monotonic()
         if again := [m for b, m in zip(chunk.batches, chunk.messages, strict=True) if b.batch_id in before.unanswered]:
-            await parts.sender.send(again)  # they have their place in the window
+            await parts.sender.send(again)  # the window counts them already
         if fresh := [b for b in chunk.batches if b.batch_id > before.last_batch_id]:
             await _await_room(ctx, parts, key, run, len(fresh), window)
             async with ctx.guarded_transaction() as tx:
-                # Before they leave, so that no reply finds its batch unknown.
+                # Inserted before they are sent, so that a reply always finds its batch.
                 await tasks.insert_batches(tx, key, run, [(b.batch_id, b.records) for b in fresh])
                 await furthest.note_sending(tx, fresh[0].batch_id)
             await parts.sender.send(chunk.messages[-len(fresh) :])
@@ -221,7 +222,7 @@ class _Chunk:
 
 @dataclass(frozen=True, slots=True)
 class _Envelopes:
-    """Messages of a run without their batches: what is done with a batch is recorded in its trace, or is not."""
+    """Messages of a run without their batches: one with a recorded trace, and one with an unrecorded trace."""
 
     recorded: Message
     unrecorded: Message
@@ -247,7 +248,7 @@ def _take_chunk(batches: Iterator[FinalizedBatch], envelopes: _Envelopes, size: 
 async def _await_room(
     ctx: JobContext, parts: RunParts, key: TaskKey, run: int, batches: int, window: Callable[[], int]
 ) -> None:
-    """Return when the window has room for so many batches. The database counts, whoever took the replies in."""
+    """Wait until the window has room for some batches, counted in the database: any process may store replies."""
     least = -1
     stalled_at = 0.0
     while True:

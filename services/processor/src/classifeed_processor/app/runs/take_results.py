@@ -1,4 +1,4 @@
-"""Taking in what the owner of the offers replied: counts, issues, and the end of tasks."""
+"""Apply replies of the service offers: store counts and issues, and end tasks."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from classifeed_processor.store.results import LockedTask
 _log = structlog.get_logger(__name__)
 _IN_PROGRESS: Final = task_pb2.TASK_STATUS_IN_PROGRESS
 _HELD: Final = task_pb2.TASK_STATUS_HELD
-# What a canceled load had on its way is applied, so it counts.
+# The service offers applies batches that a canceled load has sent, so they are counted.
 _COUNTED: Final = frozenset({_IN_PROGRESS, task_pb2.TASK_STATUS_CANCELED})
 _DECIDED: Final = frozenset({HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT})
 _LOST_REPLIES: Final = (
     "The load is complete. The outcome of the offers in {} of its batches was lost, "
     "so the counts and issues are too low."
 )
-# Each begins with a code, for programs.
+# Each message begins with a code, for programs.
 _REMOVALS_REJECTED: Final = (
     "REMOVALS_REJECTED: {:,} offers that the file lacks stay in the search, as their removal was rejected. The next "
     "load of a file without them is held again."
@@ -75,10 +75,16 @@ Reply: TypeAlias = RunReply | LateResult
 async def take_results(
     tx: Tx, jobs: JobStore, replies: Sequence[Reply], *, traces: Mapping[TaskKey, Context] = _NO_TRACES
 ) -> set[TaskKey]:
-    """Take replies in, make the jobs due that waited for them, and return the tasks that they moved.
+    """Apply replies, make the jobs due that waited for them, and return the tasks that they moved.
 
-    All in the caller's transaction. Each batch counts once, however often its reply comes; replies about older runs
-    and ended tasks change nothing. `traces` are those that the tasks belong to.
+    It uses the caller's transaction. Each batch counts once, even if its reply is repeated. Replies about older runs
+    and ended tasks change nothing.
+
+    Args:
+        tx: open transaction.
+        jobs: job store of the tasks' jobs.
+        replies: replies of one poll.
+        traces: trace contexts by task.
     """
     taking = _Taking(tx, jobs, await results.lock_tasks(tx, {key_of(reply) for reply in replies}))
     await taking.take_batches([reply for reply in replies if isinstance(reply, OfferBatchResult)])
@@ -99,10 +105,10 @@ def key_of(reply: Reply) -> TaskKey:
 
 
 class _Taking:
-    """Results of one poll on their way into the tasks, which are locked.
+    """Applies the results of one poll to their locked tasks.
 
     Args:
-        found: the tasks as they stand; brought up to date here.
+        found: state of the tasks; it is kept up to date.
     """
 
     def __init__(self, tx: Tx, jobs: JobStore, found: dict[TaskKey, LockedTask]) -> None:
@@ -126,17 +132,17 @@ class _Taking:
             await self._add_up(key, batch_results)
             is_stale = any(result.outcome == offer_results_pb2.BATCH_OUTCOME_STALE for result in batch_results)
             if is_stale and self._found[key].status == _IN_PROGRESS:
-                # Of our own run nothing is stale unless a newer task of the namespace has begun at the owner.
+                # A batch of the current run is stale only if the service offers has begun a newer task.
                 await self._finish(key, task_pb2.TASK_STATUS_SUPERSEDED)
         self.moved |= by_task.keys()
         for reply in filter(_is_refused, current):
-            # Checked at each one: the first refusal of a run ends the run.
+            # Checked for each reply, because the first refusal ends the run.
             if (task := self._of_run(reply, {_IN_PROGRESS})) is not None:
                 await self._run_again(key_of(reply), task, f"batch {reply.batch_id} was refused: {reply.reason}")
 
     async def take_end(self, reply: TaskEndResult) -> None:
         task = self._of_run(reply, {_IN_PROGRESS, _HELD})
-        # Not the second reply to an end that was sent twice: the first one has moved the phase.
+        # Skips the second reply to a repeated TaskEnd: the first one has moved the phase.
         if task is None or task.phase != task_pb2.TASK_PHASE_SENT:
             return
         key = key_of(reply)
@@ -147,25 +153,25 @@ class _Taking:
                 await self._complete(key, task, reply)
             case offer_results_pb2.TASK_END_OUTCOME_INCOMPLETE:
                 if task.status == _HELD:
-                    return  # no job would run it again; whoever decides has its end sent again
+                    return  # a held task has no job to run it again; the decision sends TaskEnd again
                 missing = ", ".join(map(str, reply.missing_batches[:5])) or "none that is known"
                 await self._run_again(key, task, f"it missed batches; last: {missing}")
             case offer_results_pb2.TASK_END_OUTCOME_STALE:
                 await self._finish(key, task_pb2.TASK_STATUS_SUPERSEDED)
             case offer_results_pb2.TASK_END_OUTCOME_HELD:
                 if task.status == _HELD or task.decision in _DECIDED:
-                    return  # the reply to an end that was sent before the decision
+                    return  # the reply to a TaskEnd that was sent before the decision
                 report_held(self._tx, key, reply.hold)
                 await self._add_reply_time(key, task, reply.run)
                 await tasks.hold_task(self._tx, key, reply.hold)
                 await begin_next(self._tx, self._jobs, key)
                 await self._wake(key, replace(task, status=_HELD))
             case unknown:
-                # The consumer takes none. Raised, it blocks its partition, which is named; nobody sees it swallowed.
+                # The consumer rejects unknown outcomes. An error blocks the partition, so that it is reported.
                 raise ValueError(f"the end of {key.name} has outcome {unknown}, which is not known")
 
     async def take_check(self, reply: RunCheckResult) -> None:
-        """Take it that the owner has replied to all that was sent before the check: what is missing now never comes."""
+        """Apply the reply to a check: it comes after the replies to all earlier batches, so missing ones are lost."""
         task = self._of_run(reply, {_IN_PROGRESS})
         if task is None or task.phase != task_pb2.TASK_PHASE_PARSING or task.window != Window.STALLED:
             return
@@ -177,10 +183,10 @@ class _Taking:
             await self._go_on(key, task, lost)
 
     async def take_late(self, reply: LateResult) -> None:
-        """Take in what was found out about offers of a task later, whatever became of the task.
+        """Apply late errors of a task's offers, in every state of the task.
 
-        Each counts once. Past NOTED_A_TASK what moves no count is counted each time it is sent: a row for each of
-        millions of pictures at a host that is away would be more than the load itself.
+        Each error counts once. Past NOTED_A_TASK, errors that move no count are counted each time they are sent: a row
+        for each of millions of pictures at an unavailable host would be more than the load itself.
         """
         key = key_of(reply)
         task = self._found.get(key)
@@ -227,7 +233,7 @@ class _Taking:
         await results.save_statistics(self._tx, key, statistics, replied=False)
 
     async def _go_on(self, key: TaskKey, task: LockedTask, lost: int) -> None:
-        """Has the job send again what got no reply; the owner replies to it as it did before."""
+        """Make the job send unanswered batches again; the service offers repeats its replies."""
         _log.info("task.replies.lost", task=key.name, run=task.run, batches=lost)
         await tasks.note_reported(self._tx, key, is_lost=lost > 0)
         await self._wake(key, replace(task, phase=task_pb2.TASK_PHASE_PARSING, window=Window.REPORTED))
@@ -269,7 +275,7 @@ class _Taking:
     async def _keep(
         self, key: TaskKey, task: LockedTask, statistics: FeedStatistics, errors: Sequence[OfferError]
     ) -> None:
-        """Count and store issues, in the transaction of their results."""
+        """Count and store issues in the transaction of their results."""
         kept = add_issues(statistics, errors)
         await results.insert_errors(self._tx, key, task.run, kept.rows)
         await issues.insert_chunks(self._tx, key, task.run, pack_chunks(kept.further))
@@ -277,9 +283,7 @@ class _Taking:
             await schedule_packing(self._tx, self._jobs, key, is_late=True)
 
     def _of_run(self, reply: RunReply, statuses: Set[task_pb2.TaskStatus]) -> LockedTask | None:
-        """Return the task of a reply about its run, while it has one of these statuses; None: the reply comes too
-        late.
-        """
+        """Return the task of a reply; None: the reply is about an older run, or the task has another status."""
         task = self._found.get(key_of(reply))
         return task if task is not None and reply.run == task.run and task.status in statuses else None
 

@@ -1,1 +1,1 @@
-"""Tasks: created, canceled, decided about, run again, completed, and reported."""
+"""Use cases of tasks: create, cancel, decide, rerun, finish, report."""

@@ -1,4 +1,4 @@
-"""Canceling a task, by whoever owns the load or by an operator who cancels its job."""
+"""Cancel a task, for the owner of the load or for an operator who cancels its job."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _log = structlog.get_logger(__name__)
 
 
 async def cancel_task(database: Database, key: TaskKey, *, timeout_s: float | None) -> None:
-    """End a task CANCELED that is queued or still sends its offers, with its job; the next one may begin.
+    """End a task CANCELED, with its job, if it is queued or still sends offers; the next task may begin.
 
-    Idempotent. What is on its way to the owner of the offers is applied; as the end of the run is never sent, nothing
-    is removed. A run that is under way stops at its next step, and holds the namespace until then.
+    Idempotent. The service offers applies batches that were sent before. TaskEnd is never sent, so nothing is removed.
+    A run in progress stops at its next step, and holds the namespace until then.
 
     Raises:
-        NotFound: there is no such task.
-        FailedPrecondition: it is held, has sent its end, or has ended.
+        NotFound: the task does not exist.
+        FailedPrecondition: the task is held, has sent TaskEnd, or has ended.
     """
     async with database.transaction(timeout_s=timeout_s) as tx:
         job_id = await tasks.find_job(tx, key)
         if job_id is not None:
-            # The job is locked before the task, as by whoever ends a job with its task. Without hooks: whether the task
-            # may end is decided below, and if not, the job goes on as well.
+            # Lock the job before the task, in the same order as a job's end locks them. No hooks: the check below
+            # decides whether the task may end; if not, the transaction is rolled back, and the job continues.
             await JobStore().cancel(tx, job_id, reason="its task was canceled")
         state = await tasks.lock_task(tx, key)
         if state is None:
@@ -42,7 +42,7 @@ async def cancel_task(database: Database, key: TaskKey, *, timeout_s: float | No
 
 
 async def end_canceled(tx: Tx, key: TaskKey, state: TaskState) -> None:
-    """End a locked task CANCELED whose job ends in the same transaction, and let the next one begin."""
+    """End a locked task CANCELED, whose job ends in the same transaction, and let the next task begin."""
     fault = canceled(state)
     _log.info("task.canceled", task=key.name, phase=name_of(task_pb2.TaskPhase, state.phase), run=state.run)
     await finish_task(tx, JobStore(), key, task_pb2.TASK_STATUS_CANCELED, fault)

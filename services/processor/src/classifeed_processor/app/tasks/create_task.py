@@ -1,4 +1,4 @@
-"""Making a task, with the job that will run it."""
+"""Create a task with the job that will run it."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _REFS: Final = BlobRefs()
 async def create_task(
     database: Database, jobs: JobStore, request: CreateTaskRequest, *, timeout_s: float | None
 ) -> TaskKey:
-    """Return the task of an upload, a fetch or a removal: new, the one that was made before, or one that does as well.
+    """Return the task of an upload, a fetch or a removal: a new one, the existing one, or an equivalent load.
 
     Idempotent by the upload's id, by source and number of the fetch, and by namespace and version of a removed feed.
-    Task ids of a namespace grow in the order in which the tasks become visible. The task and its job exist together or
-    not at all.
+    Task ids of a namespace grow in the order in which the tasks become visible. The task and its job are created in
+    one transaction.
 
     Raises:
         InvalidArgument: the request is not for exactly one of the three.
@@ -67,7 +67,7 @@ async def create_task(
 
 
 def decision_at_start(*, allow_removals: bool, allow_changes: bool) -> HoldDecision:
-    """Return what is decided about a task before it begins."""
+    """Return the decision about a task that is made before it begins."""
     if allow_removals and allow_changes:
         return HOLD_DECISION_CONFIRM
     if allow_removals:
@@ -76,7 +76,7 @@ def decision_at_start(*, allow_removals: bool, allow_changes: bool) -> HoldDecis
 
 
 async def enqueue_run(tx: Tx, jobs: JobStore, key: TaskKey) -> UUID:
-    """Enqueue a job that runs a task to its end, or on from where its phase says, and return its id."""
+    """Enqueue a job that runs a task, from its current phase to its end, and return the job's id."""
     job = await jobs.enqueue(
         tx,
         QUEUE,
@@ -84,7 +84,7 @@ async def enqueue_run(tx: Tx, jobs: JobStore, key: TaskKey) -> UUID:
         key._asdict(),
         lock_key=key.lock_key,
         partition_key=key.seller_id,
-        # Passing faults are retried for as long as they last; lasting ones end the task, not the job.
+        # Temporary faults are retried without limit; lasting ones end the task, not the job.
         max_attempts=None,
         producer="processor",
     )
@@ -92,9 +92,9 @@ async def enqueue_run(tx: Tx, jobs: JobStore, key: TaskKey) -> UUID:
 
 
 async def keep_source(blobs: BlobStore, request: CreateTaskRequest) -> None:
-    """Have the file of a task that was made as a file of our own.
+    """Keep the file of a created task in our own object store.
 
-    Before the caller learns of the task: until then it keeps its own file, and calls again if we did not come this far.
+    Call it before the response to the caller: until then the caller keeps its file, and it repeats a failed call.
 
     Raises:
         Unavailable: the object store does not respond.
@@ -104,15 +104,15 @@ async def keep_source(blobs: BlobStore, request: CreateTaskRequest) -> None:
     try:
         await blobs.keep(request.source_sha256)
     except BlobMissing:
-        # The task says so to the seller when it begins.
+        # The task reports it to the seller when it begins.
         _log.warning("task.source.missing", seller_id=request.seller_id, sha256=request.source_sha256)
 
 
 async def _find_loaded(tx: Tx, wanted: WantedTask) -> TaskKey | None:
-    """Return the newest task of the namespace where it makes a load of this fetched file needless.
+    """Return the newest task of the namespace if it makes a load of this fetched file unnecessary.
 
-    A file whose bytes wait for a decision is not loaded anew, whoever requests it and by whatever settings: that would
-    take the place of what is to be decided about.
+    If a load of the same bytes is held, the file is not loaded again, with any settings: the new load would replace the
+    one that waits for a decision.
     """
     if wanted.feed_loader_result_id is None:
         return None
@@ -124,7 +124,7 @@ async def _find_loaded(tx: Tx, wanted: WantedTask) -> TaskKey | None:
     if not wanted.skip_if_loaded or not newest.has_loaded(wanted, PARSER_VERSION):
         return None
     if newest.is_waiting and newest.fetch is not None:
-        # It came late, and will be superseded rather than loaded.
+        # The newest task came late, so it will be superseded, not loaded.
         marks = await tasks.read_marks(tx, wanted.seller_id, wanted.namespace, FINISHED_OR_COMING)
         if marks.outdate(newest.fetch):
             return None

@@ -1,4 +1,4 @@
-"""Deciding about a held task."""
+"""Decide about a held task."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ _DONE: Final = {HOLD_DECISION_CONFIRM: "confirmed", HOLD_DECISION_REJECT: "rejec
 async def decide_task(
     database: Database, jobs: JobStore, key: TaskKey, decision: HoldDecision, *, timeout_s: float | None
 ) -> None:
-    """Has a held task end as was decided; the first decision counts.
+    """Store the decision about a held task, and enqueue the job that ends it; the first decision counts.
 
-    Idempotent. The decision and the job that carries it to the owner of the offers exist together or not at all. A
-    newer task either has taken the place of the held one before, so that there is nothing to decide, or waits for its
-    end.
+    Idempotent. The decision and the job, which sends it to the service offers, are stored in one transaction. A newer
+    task has either replaced the held one, so that there is nothing to decide, or waits for its end.
 
     Raises:
-        NotFound: there is no such task.
-        FailedPrecondition: it was decided otherwise, or is not held.
+        NotFound: the task does not exist.
+        FailedPrecondition: the other decision was made before, or the task is not held.
     """
     async with database.transaction(timeout_s=timeout_s) as tx:
         state = await tasks.lock_task(tx, key)

@@ -1,4 +1,4 @@
-"""Failing the task of a job that ends unfinished, in the same transaction."""
+"""Fail the task of a job that ends without success, in the same transaction."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _BY_REASON: Final[Mapping[str, tuple[str, str]]] = {
 
 
 async def fail_task(tx: Tx, key: TaskKey, job: FailedJob) -> None:
-    """End the task, unless it has ended: nothing will run it any more, and its namespace waits for its end.
+    """End the task of a failed job, unless it has ended; otherwise its namespace would wait for it for ever.
 
-    It ends CANCELED with a job that an operator canceled, whatever its phase, else FAILED. The incident in the seller's
-    words stands in the log, with the exception where there was one. What an operator wrote about a cancellation stays
-    in the job's journal.
+    If an operator canceled the job, the task ends CANCELED, in any phase; otherwise FAILED. The seller's message has
+    an incident id, which is also in the log, with the exception if there was one. An operator's reason for a
+    cancellation stays in the job's journal.
     """
     state = await tasks.lock_task(tx, key)
     if state is None or not state.is_open:

@@ -1,4 +1,4 @@
-"""The end of a task, whoever finds it."""
+"""End a task, and start the next one."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ async def finish_task(
     *,
     is_fetched: bool = False,
 ) -> None:
-    """End the task for good, unless it has ended, and let the next one of its namespace begin.
+    """End a task, unless it has ended, and let the next task of its namespace begin.
 
     Args:
-        fault: for FAILED: why.
-        is_fetched: chooses the words of the fault.
+        tx: open transaction.
+        jobs: job store of the tasks' jobs.
+        key: key of the task.
+        status: final status.
+        fault: fault of a task that FAILED or was CANCELED.
+        is_fetched: whether the file was fetched; it selects the text of the fault.
     """
     if await tasks.end_task(tx, key, status, fault, is_fetched=is_fetched):
         await report_end(tx, key)
@@ -34,7 +38,7 @@ async def finish_task(
 
 
 async def begin_next(tx: Tx, jobs: JobStore, key: TaskKey) -> None:
-    """Lets the next task of the namespace begin: this one has ended or is held."""
+    """Make the next task of the namespace due, because this one has ended or is held."""
     job_id = await tasks.find_next_job(tx, key)
     if job_id is not None:
         await jobs.make_due(tx, [job_id])

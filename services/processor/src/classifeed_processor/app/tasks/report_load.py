@@ -1,7 +1,7 @@
-"""What the log and the metrics report of each load: that it began, that it went on, and how it ended.
+"""Report each load to the log and the metrics: its start, its resumption, and its end.
 
-Each reports what has committed, and of it once. A process that is killed in the moment after a commit takes the line
-with it; the task has it all.
+Each event is reported once, after its commit. A process that is killed right after a commit loses the report, but the
+task has all data.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ async def report_begin(tx: Tx, key: TaskKey, run: int, *, is_first: bool) -> Non
     """Report that a run of a load begins, in the transaction that begins it.
 
     Args:
-        tx: transaction.
-        key: task.
+        tx: open transaction.
+        key: key of the task.
         run: number of the run.
-        is_first: otherwise the load has begun before, and goes on from its beginning.
+        is_first: whether it is the first run; otherwise the load is restarted.
     """
     after_commit(tx, partial(_log_begin, key, run, await read_load(tx, key), is_first=is_first))
 
 
 def report_resumption(tx: Tx, key: TaskKey, run: int) -> None:
-    """Report that a run goes on that had stalled."""
+    """Report that a stalled run continues."""
     after_commit(tx, partial(_log.info, "feeds.load.resumed", **_names(key), run=run, begins_anew=False))
 
 
@@ -49,13 +49,13 @@ def report_held(tx: Tx, key: TaskKey, hold: LoadHold) -> None:
 
 
 def report_offers(tx: Tx, counts: OfferCounts) -> None:
-    """Count what became of the offers of a batch, in the transaction that takes its reply in."""
+    """Count the outcomes of a batch's offers, in the transaction that applies its reply."""
     found = {outcome: getattr(counts, outcome) for outcome in OUTCOMES}
     after_commit(tx, partial(_count_offers, found))
 
 
 async def report_end(tx: Tx, key: TaskKey) -> None:
-    """Report and count how a load has ended, in the transaction that ends it."""
+    """Report and count the end of a load, in the transaction that ends it."""
     after_commit(tx, partial(_log_end, key, await read_load(tx, key)))
 
 

@@ -1,4 +1,4 @@
-"""Loading the kept file of an earlier task again, as a new task."""
+"""Load the stored file of an earlier task again, as a new task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from classifeed_processor.store import reruns, tasks
 
 _log = structlog.get_logger(__name__)
 _REFS: Final = BlobRefs()
-# Of a namespace, so that a caller in a loop does not fill the queue.
+# Maximum number of open reruns in a namespace, so that a caller in a loop cannot fill the queue.
 _MOST_OPEN: Final = 10
 _OPEN: Final = frozenset({task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD})
 
@@ -34,35 +34,35 @@ async def rerun_task(
     allow_changes: bool,
     timeout_s: float | None,
 ) -> TaskKey:
-    """Return the new task, or the one that the same request made before.
+    """Return a new task, or the task that the same request created before.
 
-    It loads the file of the earlier task with its mode, disposition and wanted format, as the parser reads files now.
-    Like an upload it has no place among the fetches of a link: it is never outdated by one, and a fetch that comes
-    later with another file is loaded.
+    The task loads the file of the earlier task with its mode, disposition and required format, and with the current
+    parser. Like an upload, it is not ordered among the fetches of a link: a fetch never outdates it, and a later fetch
+    of another file is loaded.
 
     Args:
-        database: with the tasks.
-        jobs: where the job of the new task goes.
-        blobs: has the file.
-        earlier: the task whose file is loaded.
-        request_id: makes the call idempotent within the seller; None: each call is a new load.
-        allow_removals: load it even if it would be held otherwise for what it removes.
-        allow_changes: load it even if it would be held otherwise for what it changes.
-        timeout_s: of each transaction, in seconds.
+        database: database of the tasks.
+        jobs: job store for the job of the new task.
+        blobs: object store of the file.
+        earlier: task whose file is loaded.
+        request_id: id that makes the call idempotent within the seller; None: each call is a new load.
+        allow_removals: whether to load it even if it would be held because of its removals.
+        allow_changes: whether to load it even if it would be held because of its changes.
+        timeout_s: timeout of each transaction, in seconds.
 
     Raises:
-        NotFound: there is no earlier task.
+        NotFound: the earlier task does not exist.
         FailedPrecondition: it has not ended, has no file, its file is gone, or its namespace was removed since.
         InvalidArgument: the request_id was used for another task.
-        ResourceExhausted: the namespace has as many reruns that have not ended as one may have.
-        Unavailable: the object store does not respond; ask again.
+        ResourceExhausted: the namespace has reached its limit of open reruns.
+        Unavailable: the object store does not respond; try again.
     """
     async with database.transaction(timeout_s=timeout_s) as tx:
         if made := await _find_made(tx, earlier, request_id):
             return made
         sha256 = (await _lock_earlier(tx, earlier)).source_sha256
-    # Before the task is made, so that none is made in vain. The earlier task refers to the file from here until it is
-    # locked below, or it is gone then.
+    # Keep the file before the task is created, so that no task is created without one. The earlier task refers to the
+    # file until it is locked below; if it was removed meanwhile, the lock fails.
     try:
         await blobs.keep(sha256)
     except BlobMissing as error:

@@ -1,4 +1,4 @@
-"""Showing how many loads are open, how many wait for a decision, and for how long."""
+"""Measure the number of open and held loads, and the age of the oldest held one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from classifeed_processor.store import reading
 
 
 async def measure_loads(tx: Tx) -> None:
-    """Set the metrics to what the tables say."""
+    """Set the metrics of open and held loads from the tables."""
     count, seconds = await reading.count_held(tx)
     HELD.set(count)
     OLDEST_HELD.set(seconds)

@@ -1,1 +1,1 @@
-"""What is wrong with a file that is not well-formed XML, and where."""
+"""Diagnosis of files that are not well-formed XML: faults with their positions."""

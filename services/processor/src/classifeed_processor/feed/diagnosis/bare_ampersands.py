@@ -1,4 +1,4 @@
-"""Every & of a file that XML would have written &amp;: a look past the first one, at which the parser stops."""
+"""Find every bare & of a file, which XML writes as &amp;; the parser stops at the first one."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ COUNTED: Final = 10_000
 _REFERENCE_CHARS: Final = 200
 _REFERENCE: Final = rb"#[0-9]{1,10};|#x[0-9A-Fa-f]{1,8};|[A-Za-z_:\x80-\xff][A-Za-z0-9._:\x80-\xff-]{0,190};"
 _NEXT: Final = re.compile(rb"<!--|<!\[CDATA\[|<\?|&(?!" + _REFERENCE + rb")")
-# Where an & means nothing but itself, by how it begins.
+# Ends of sections in which an & is literal, by their beginnings.
 _ENDS: Final = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}
 
 
 class BareAmpersands:
-    """Looks for them from the first one on.
+    """Finds bare ampersands, beginning at the first one.
 
     Attributes:
-        places: Where the first `LISTED` stand, in their order.
-        count: How many there are, counted up to `COUNTED`.
+        places: Positions of the first `LISTED` ones, in their order.
+        count: Number of bare ampersands, counted up to `COUNTED`.
     """
 
     def __init__(self, encoding: str, first: LineColumn) -> None:
@@ -41,8 +41,8 @@ class BareAmpersands:
         """Read to the end of the stream, or until enough are counted.
 
         Args:
-            begin: What was read before, from the first bare & on.
-            stream: What follows; where it cannot be read on, what was found until there counts.
+            begin: Bytes that were read before, from the first bare & on.
+            stream: Bytes that follow; if a read fails, the search ends there.
         """
         self._advance(begin[:1])
         self._note()
@@ -57,7 +57,7 @@ class BareAmpersands:
                 return
 
     def describe(self) -> list[str]:
-        """Return a line with all places; none where there is only the one that the fault itself names."""
+        """Return a line with all positions; an empty list if there is only the one that the fault has already."""
         if self.count <= 1:
             return []
         count = f"at least {self.count:,}" if self.count >= COUNTED else f"{self.count:,}"
@@ -66,7 +66,7 @@ class BareAmpersands:
         return [f"There is a bare & in {count} places.{which} by line and column: {listed}"]
 
     def _take(self, data: bytes, *, is_last: bool) -> bytes:
-        """Goes through what is sure to be whole, and returns the rest."""
+        """Search the data up to a possibly incomplete reference at its end; return the rest."""
         done, safe = 0, len(data) if is_last else max(len(data) - _REFERENCE_CHARS, 0)
         while self.count < COUNTED:
             if self._end:

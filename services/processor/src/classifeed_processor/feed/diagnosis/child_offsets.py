@@ -1,4 +1,4 @@
-"""Where in the source of one offer its elements stand. libxml2 reports lines, and none of elements on the same line."""
+"""Positions of the elements within an offer's source; libxml2 reports only lines."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from xml.parsers import expat
 
 
 class LineColumn(NamedTuple):
-    """A place in the file: line and column in characters, each from 1."""
+    """A position in the file: line and column in characters, each from 1."""
 
     line: int
     column: int
 
 
 def child_places(source: bytes, encoding: str) -> list[int]:
-    """Return the byte at which each element straight under the offer begins, as far as the source can be read.
+    """Return the offset of each child element of an offer, in bytes, as far as the source can be parsed.
 
-    Comments, CDATA and elements further down are distinguished from them. Slow, for messages.
+    Comments, CDATA and deeper elements are skipped. It is slow, and only used for messages.
 
     Args:
-        source: The offer from its `<` on.
-        encoding: That of the source.
+        source: Source of the offer from its `<` on.
+        encoding: Encoding of the source.
     """
     parser = expat.ParserCreate(encoding)
-    # An entity that the file's head declares is unknown here, and no fault.
+    # An entity that the file's head declares is unknown here, which is not a fault.
     parser.UseForeignDTD(True)
     depth = -1
     places: list[int] = []
@@ -49,13 +49,13 @@ def child_places(source: bytes, encoding: str) -> list[int]:
 
 
 def places_in(source: bytes, encoding: str, begin: LineColumn, offsets: Iterable[int]) -> dict[int, LineColumn]:
-    """Return line and column of each of these bytes of an offer, counted in one pass over its source.
+    """Return line and column of some offsets in an offer's source, counted in one pass.
 
     Args:
-        source: The offer from its `<` on.
-        encoding: That of the source.
-        begin: Where the offer begins.
-        offsets: Bytes of the source that begin a character, in any order.
+        source: Source of the offer from its `<` on.
+        encoding: Encoding of the source.
+        begin: Position of the offer in the file.
+        offsets: Offsets of bytes that begin a character, in any order.
     """
     line, column = begin
     done = 0

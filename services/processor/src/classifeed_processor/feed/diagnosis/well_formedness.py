@@ -1,4 +1,4 @@
-"""Saying in words why a file is not well-formed: a second, slower look, taken only at files that failed."""
+"""Explain why a file is not well-formed, by a second, slower parse of files that failed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WORDS = {
 _STACK = 64
 _TAIL_CHARS: Final = 100
 _AROUND_CHARS: Final = 20
-# An & that the parser took for the beginning of a reference, up to the character at which it saw that it is none.
+# An & that the parser took for the beginning of a reference, up to the character at which the reference is invalid.
 _BARE: Final = re.compile(rb"&#?[A-Za-z0-9._:\x80-\xff-]{0,60}\Z")
 _ENTITY: Final = re.compile(rb"&([A-Za-z_:\x80-\xff][A-Za-z0-9._:\x80-\xff-]{0,80});")
 _FIX_CUT_OFF: Final = (
@@ -47,10 +47,10 @@ _FIX_CUT_OFF: Final = (
     "another name and rename it when it is done."
 )
 _FIX_BARE: Final = (
-    "Write &amp; for each & in texts and links, such as H&amp;M or ?a=1&amp;b=2; a program that writes XML does so by "
-    "itself."
+    "Write &amp; for each & in texts and links, such as H&amp;M or ?a=1&amp;b=2; a program that writes XML does so "
+    "automatically."
 )
-_FIX_LESS: Final = "Write &lt; for each < in texts; a program that writes XML does so by itself."
+_FIX_LESS: Final = "Write &lt; for each < in texts; a program that writes XML does so automatically."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class _Open:
 
 @dataclass(frozen=True, slots=True)
 class _Reason:
-    """Why a file is not well-formed.
+    """Reason why a file is not well-formed.
 
     Attributes:
-        words: What is wrong.
-        fix: What to do; empty where the words of the code say it.
-        before: Characters by which it begins before the place that expat names.
-        bare: The & that stands alone, as an index of what was read last; -1 where none does.
+        words: Description of the fault.
+        fix: Fix; empty: the suggestion of the code applies.
+        before: Number of characters between the fault and the position that expat reports.
+        bare: Index of the bare & in the bytes read last; -1: there is none.
     """
 
     words: str
@@ -79,12 +79,12 @@ class _Reason:
 def explain(stream: ByteStream, encoding: str, skipped_lines: int) -> FeedFault:
     """Return the fault of a file that the first pass found not well-formed.
 
-    Reads the stream up to the fault, and to its end where the fault may stand in many places; deterministic.
+    Reads the stream up to the fault, or to its end if the fault may occur in many places. Deterministic.
 
     Args:
         stream: The content from its beginning.
-        encoding: What the first pass forced on the parser.
-        skipped_lines: Line breaks before the content.
+        encoding: Encoding that the first pass set for the parser.
+        skipped_lines: Number of line breaks before the content.
     """
     parser = expat.ParserCreate(encoding, namespace_separator=" ")
     stack: list[_Open] = []
@@ -174,7 +174,7 @@ def _invalid_token(recent: bytes, at: int, encoding: str) -> _Reason:
 
 
 def _around(recent: bytes, at: int, encoding: str) -> str:
-    """Return the characters around a byte that begins one, as far as they stand on its line."""
+    """Return the characters around a byte that begins a character, up to the ends of its line."""
     before = recent[max(at - 4 * _AROUND_CHARS, 0) : at].rpartition(b"\n")[2].decode(encoding, "replace")
     behind = recent[at : at + 4 * _AROUND_CHARS].partition(b"\n")[0].decode(encoding, "replace")
     return (before[-_AROUND_CHARS:].rpartition(">")[2] + behind[:_AROUND_CHARS].partition("<")[0]).strip()

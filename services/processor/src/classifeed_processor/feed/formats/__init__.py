@@ -1,1 +1,1 @@
-"""The formats that can be loaded, each a package, and the names of those that cannot."""
+"""The supported formats, each a package, and the names of known unsupported ones."""

@@ -1,4 +1,4 @@
-"""What a format plug-in gives: how its files are known, how they are read, what its fields are called."""
+"""Interface of a format plug-in: recognition of its files, their two passes, and the names of its fields."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ class OfferMapping(Protocol):
     """The second pass of one format."""
 
     def fill(self, record: OfferRecord, offer: FeedOffer, issues: IssueWriter) -> None:
-        """Fill `record.content` and, for a patch, `record.named_fields`; writes down what is wrong."""
+        """Fill `record.content` and, for a patch, `record.named_fields`; add issues to `issues`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format of feed files.
+    """A format of feed files.
 
     Attributes:
-        name: Stable short name, as a task shows it.
+        name: Stable short name, which a task shows.
         title: Name for people.
-        description: Who writes it and what it is for, in a sentence.
-        recognised_by: What is looked for in a file, in words that fit into brackets.
-        roots: Names of its root element, as expat writes them.
-        shape: Where its offers stand.
-        names: What it calls the fields of an offer.
-        scan: Makes the first pass.
-        mapping: Makes the second pass of a scanned file.
-        package: Python package that has its files.
+        description: One sentence about its authors and purpose.
+        recognised_by: Description of the mark by which files are recognised, which fits into brackets.
+        roots: Names of its root element, in expat's notation.
+        shape: Path to its offers.
+        names: Its names for the fields of an offer.
+        scan: Factory of the first pass.
+        mapping: Factory of the second pass of a scanned file.
+        package: Python package that contains its files.
         sample: Name of its sample file.
-        schema: Name of its XML Schema; empty when there is none.
-        plain: What its schema accepts for certain; None where each offer goes through the parser and the schema.
+        schema: Name of its XML Schema; empty: there is none.
+        plain: Rules for offers that its schema surely accepts; None: each offer is parsed and checked by the schema.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Every format that can be loaded. A new one is a package beside the others and a line here."""
+"""All supported formats. To add one, add a package next to the others and an entry here."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _BY_ROOT: Final = {root: each for each in FORMATS for root in each.roots}
 
 
 def find_format(root: str) -> Format | None:
-    """Return the format whose files have this root element (named as expat names it), or None."""
+    """Return the format whose files have this root element, in expat's notation; None: there is none."""
     return _BY_ROOT.get(root)
 
 
 def format_named(name: str) -> Format:
-    """Return the format of this name.
+    """Return the format with a name.
 
     Raises:
-        KeyError: There is none.
+        KeyError: There is no such format.
     """
     return _BY_NAME[name]

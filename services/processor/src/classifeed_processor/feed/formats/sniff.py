@@ -1,4 +1,4 @@
-"""What the first bytes of an unpacked file say: XML or not, where it begins, and in which encoding."""
+"""Inspect the first bytes of an unpacked file: whether it is XML, where it begins, and its encoding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_processor.feed.source.opening import Insertion, Opening
 
 PREFIX_BYTES = 64 << 10
 
-# Possessive, so that a file which begins with many comments is read in one way only.
+# Possessive quantifiers, so that many comments at the beginning cannot cause backtracking.
 _HTML = re.compile(
     rb"\A(?:<!--(?:(?!-->).)*+-->\s*+)*+"
     rb"<(?:!doctype\s+html|html|head|body|br\s*/?>|b>|p>|h1|div|script|title|center)\b",
@@ -51,7 +51,7 @@ def sniff(prefix: bytes) -> Opening:
     """
     wide, body, bom = _wide_encoding(prefix)
     text = body.decode(wide, "replace").encode() if wide else body
-    # Programs that join files leave marks of their own before the first tag.
+    # Programs that join files leave byte order marks before the first tag.
     stripped = _BEFORE.sub(b"", text, count=1)
     skipped = text[: len(text) - len(stripped)]
     has_mark = bom > 0 or codecs.BOM_UTF8 in skipped
@@ -67,10 +67,10 @@ def sniff(prefix: bytes) -> Opening:
     if not stripped.startswith(b"<"):
         raise unknown_format(stripped)
     if stripped[1:2] == b"\0":
-        # expat takes it for UTF-16, whatever encoding is given, and libxml2 does not.
+        # expat takes it for UTF-16 even if another encoding is given; libxml2 does not.
         raise FeedFault("ENCODING_WRONG", "The file begins in one encoding and continues in another one", line=1)
     name = _declared_encoding(stripped)
-    # A mark says more than a name: it is not written by hand.
+    # A byte order mark is more reliable than a declared name, because it is not written by hand.
     encoding = "utf-8" if has_mark or wide else _check_declared(name)
     return Opening(
         skip_bytes=bom + (2 * len(skipped.decode()) if wide else len(skipped)),
@@ -83,7 +83,7 @@ def sniff(prefix: bytes) -> Opening:
 
 
 def _missing_declaration(text: bytes) -> Insertion | None:
-    """Return the declaration of the prefix g: for the root of product data that uses it and does not declare it."""
+    """Return the declaration of the prefix g:, if the root of product data uses it but does not declare it."""
     root = _PRODUCT_ROOT.match(text)
     if root is None or b"<g:" not in text or _DECLARES_PREFIX.search(text) is not None:
         return None
@@ -101,7 +101,7 @@ def _wide_encoding(prefix: bytes) -> tuple[str, bytes, int]:
             if name.startswith("utf-32"):
                 raise FeedFault("ENCODING_UNKNOWN", "The file is written in UTF-32", line=1)
             return name, prefix[len(mark) :], len(mark)
-    # Without a mark: a tag or a blank, and a zero byte beside it.
+    # Without a mark: a tag or a blank, next to a zero byte.
     if prefix[:1] in _FIRST and prefix[1:2] == b"\0":
         return "utf-16-le", prefix, 0
     if prefix[1:2] in _FIRST and prefix[:1] == b"\0":
@@ -112,14 +112,14 @@ def _wide_encoding(prefix: bytes) -> tuple[str, bytes, int]:
 
 
 def unknown_encoding(name: str) -> FeedFault:
-    """Return the fault of a file that declares an encoding of this name."""
+    """Return the fault of a file that declares an unsupported encoding."""
     return FeedFault(
         "ENCODING_UNKNOWN", f"The file declares the encoding {shown(name)}, which is not supported", line=1
     )
 
 
 def _declared_encoding(text: bytes) -> str:
-    """Return the name that the XML declaration gives; empty when it gives none."""
+    """Return the encoding's name in the XML declaration; empty: there is none."""
     if _DECLARATION.match(text) is None:
         return ""
     end = text.find(b"?>", 0, _DECLARATION_BYTES)
@@ -131,7 +131,7 @@ def _declared_encoding(text: bytes) -> str:
 
 
 def _check_declared(name: str) -> str:
-    """Return the encoding to force on both parsers, so that they do not each read the name in their own way."""
+    """Return the encoding to set for both parsers, so that they cannot interpret its name differently."""
     if not name:
         return "utf-8"
     try:
@@ -139,7 +139,7 @@ def _check_declared(name: str) -> str:
     except LookupError:
         codec = ""
     if codec in {"utf-8", "ascii"} or codec.startswith("utf-16"):
-        # ASCII is a part of UTF-8. A file of single bytes that says UTF-16 does not mean it; the first pass sees.
+        # ASCII is a subset of UTF-8. A file of single bytes is not UTF-16, even if it says so; the first pass checks.
         return "utf-8"
     if codec in _NATIVE_CODECS:
         return codec

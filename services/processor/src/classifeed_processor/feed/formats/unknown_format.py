@@ -1,4 +1,4 @@
-"""Words for a file that no plug-in reads: what it seems to be, how it begins, and what is known."""
+"""Faults of files in unsupported formats: a guess of the format, the first bytes, and the known formats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OTHER = (
     (b"\x28\xb5\x2f\xfd", "a zstd archive"),
     (b"BZh", "a bzip2 archive"),
     (b"\xfd7zXZ", "an xz archive"),
-    # Of one that is not packed in another one, what is inside comes here.
+    # A single archive is unpacked before, so these are archives inside of an archive.
     (b"\x1f\x8b", "an archive inside of an archive"),
     (b"PK\x03\x04", "an archive inside of an archive"),
     (b"%PDF", "a PDF document"),
@@ -29,12 +29,12 @@ _JSON_START = (b"{", b"[")
 
 
 def unknown_format(start: bytes, what: str = "", advice: str = "") -> FeedFault:
-    """Return the fault for content that no plug-in reads, with its first bytes and what is known.
+    """Return the fault for content of an unsupported format, with its first bytes and the known formats.
 
     Args:
-        start: The content's first bytes.
-        what: What it is; found out from its first bytes when empty.
-        advice: What would make a known format of it; a sentence, or nothing.
+        start: First bytes of the content.
+        what: Description of the content; empty: it is guessed from the first bytes.
+        advice: Sentence about how to convert it to a known format; empty: none.
     """
     name = what or _guess(start)
     if not advice and name.startswith("a table "):
@@ -45,11 +45,11 @@ def unknown_format(start: bytes, what: str = "", advice: str = "") -> FeedFault:
 
 
 def unknown_xml(root: str, start: bytes) -> FeedFault:
-    """Return the fault for XML that no plug-in reads.
+    """Return the fault for XML of an unsupported format.
 
     Args:
-        root: Name of its root, without its namespace.
-        start: The content's first bytes; some thousand are enough to distinguish formats with one root.
+        root: Name of the root element, without its namespace.
+        start: First bytes of the content; some thousand are enough to distinguish formats with the same root.
     """
     known = name_xml(root, start)
     what = f"{known} (XML with the root <{shown(root)}>)" if known else f"XML with the root <{shown(root)}>"
@@ -57,14 +57,14 @@ def unknown_xml(root: str, start: bytes) -> FeedFault:
 
 
 def show_bytes(data: bytes) -> str:
-    """Return the first 200 bytes, or 32 of binary data, as one printable line in quotes; a dot stands for no text."""
+    """Return the first 200 bytes, or 32 of binary data, as one quoted line; bytes that are not text become dots."""
     size = _SHOWN_BINARY_BYTES if _CONTROL.search(data[:_SHOWN_BYTES]) else _SHOWN_BYTES
     text = _decode(data[:size], "replace").replace("\ufffd", ".")
     return "“" + "".join(c if c.isprintable() else " " for c in text).strip() + "”"
 
 
 def _guess(start: bytes) -> str:
-    """Return what content seems to be that is no XML."""
+    """Guess the format of content that is not XML."""
     for magic, name in _OTHER:
         if start.startswith(magic):
             return name

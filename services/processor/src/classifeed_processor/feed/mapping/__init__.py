@@ -1,1 +1,1 @@
-"""From one offer element to the offer that is sent, and the issues found on the way."""
+"""Mapping of an offer's element to the offer that is sent, with its issues."""

@@ -1,4 +1,4 @@
-"""Reading amounts of money as shops write them, alike in every format."""
+"""Parse amounts of money as shops write them, for all formats."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _PLAIN: Final = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,6})|,([0-9]{1,2}))?")
 _MONEY: Final = re.compile(
     r"(?P<before>[^\s\d.,+'’-]{1,4}\.?)?\s*(?P<amount>[0-9](?:[0-9.,'’\s]*[0-9])?)\s*(?P<after>[^\s\d.,+'’-]{1,4}\.?)?"
 )
-# One sign between all thousands, another one before the decimals.
+# The same sign separates all thousands; another one comes before the decimals.
 _GROUPED: Final = re.compile(r"([0-9]{1,3}(?:([.,'’ ])[0-9]{3})(?:\2[0-9]{3}){0,2})(?:([.,])([0-9]{1,2}))?")
 _BLANK: Final = re.compile(r"\s")
 _NOT_A_DIGIT: Final = re.compile("[^0-9]")
 
 
 class Money(NamedTuple):
-    """An amount in millionths, and the currency as it stands; empty when none does."""
+    """An amount in millionths, and its currency as written; empty: none."""
 
     micros: int
     currency: str
 
 
 def read_money(text: str) -> Money | None:
-    """Return what a price says, the currency before or behind it, or None when it is no single amount."""
+    """Parse a price with an optional currency before or after it; None: it is not a single amount."""
     text = text.strip()
     if text.isdigit() and text.isascii() and len(text) <= _MOST_DIGITS:
         return Money(int(text) * MICROS, "")
@@ -53,7 +53,7 @@ def _read_amount(text: str) -> int | None:
     whole = _NOT_A_DIGIT.sub("", digits)
     if decimal_sign == separator:
         return None
-    # Three digits behind one comma may be thousands as well as thousandths, so they mean nothing.
+    # Three digits after a single separator are ambiguous: thousands or thousandths.
     if separator in ".," and not decimals and len(whole) <= 6:
         return None
     return _micros(whole, decimals or "")

@@ -1,4 +1,4 @@
-"""Reading whether an offer can be had, from the flags and words of all formats."""
+"""Parse the availability of an offer, with the flags and words of all formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNAVAILABLE: Final = frozenset(
     {"false", "no", "n", "off", "нет", "outofstock", "soldout", "discontinued", "unavailable", "notavailable",
      "pending", "нетвналичии"}
 )  # fmt: skip
-# They can be ordered and not be had now, as what YML calls available="false".
+# Offers that can be ordered but are not available now, like available="false" in YML.
 _LATER: Final = frozenset({"preorder", "backorder", "availablefororder", "presale", "madetoorder", "подзаказ"})
 _MOST_CHARS: Final = 64
 _SIGNS: Final = {"1": True, "0": False, "+": True, "-": False}
@@ -21,12 +21,12 @@ _PIECES: Final = re.compile(r"[0-9]{1,12}")
 
 
 class Availability(NamedTuple):
-    """What a text says of whether an offer can be had.
+    """Availability of an offer, parsed from a text.
 
     Attributes:
-        now: Whether it can be had now.
-        later: Whether it can be ordered all the same.
-        pieces: How many there are, where the text is a number of pieces; -1 where it is none.
+        now: Whether the offer is available now.
+        later: Whether it can be ordered although it is not available now.
+        pieces: Number of pieces; -1: the text is not a number of pieces.
     """
 
     now: bool
@@ -35,9 +35,9 @@ class Availability(NamedTuple):
 
 
 def read_availability(text: str) -> Availability | None:
-    """Return what a flag, a word in any case and with any separators, or a number of pieces says.
+    """Parse a flag, a word in any case and with any separators, or a number of pieces.
 
-    None: it says nothing known. 0 and 1 are flags.
+    0 and 1 are flags. Returns None for an unknown text.
     """
     return _read(text) if len(text) <= _MOST_CHARS else None
 

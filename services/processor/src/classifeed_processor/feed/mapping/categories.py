@@ -1,4 +1,4 @@
-"""Names from the root to a category, out of the file's own list or out of a text."""
+"""Paths of categories, as names from the root on, from the file's own list or from a text."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from classifeed_processor.feed.scanning.scan import Category
 _ARROW: Final = re.compile("[>»→|]")
 _SLASH: Final = re.compile(r"\s/\s")
 _MAX_DEPTH = 12
-# A path stands in each of a hundred offers of a message.
+# Each of the hundred offers in a message has a path.
 _MAX_PATH_CHARS = 600
 
 
 class CategoryPaths:
-    """Return category paths; each is worked out once."""
+    """Cache of category paths."""
 
     def __init__(self, categories: dict[str, Category]) -> None:
         self._categories = categories
@@ -25,7 +25,7 @@ class CategoryPaths:
         return bool(self._categories)
 
     def find(self, category_id: str) -> tuple[str, ...] | None:
-        """Return the names from the root on, or None when the shop has no such category."""
+        """Return the names from the root on; None: the shop has no such category."""
         path = self._paths.get(category_id)
         if path is None and category_id in self._categories:
             path = self._paths[category_id] = self._read_path(category_id)
@@ -35,7 +35,7 @@ class CategoryPaths:
         names: list[str] = []
         seen: set[str] = set()
         room = _MAX_PATH_CHARS
-        # Shops name parents that do not exist, and parents in a circle.
+        # The parent of a category may be missing, and parents may form a cycle.
         while category_id in self._categories and category_id not in seen and len(names) < _MAX_DEPTH:
             seen.add(category_id)
             category = self._categories[category_id]
@@ -49,8 +49,8 @@ class CategoryPaths:
 def split_path(text: str) -> list[str]:
     """Return the names of a path from the root on.
 
-    They stand with > between them, or one of the signs that shops write instead of it; a slash is one between blanks
-    only, as it is a part of many names.
+    The separator is > or another sign that shops use. A slash is a separator only between blanks, because many names
+    contain a slash.
     """
     names: list[str] = []
     room = _MAX_PATH_CHARS

@@ -1,4 +1,4 @@
-"""Taking one offer apart by a format's table of elements: its texts, before anything is judged."""
+"""Extract the texts of an offer by a format's table of elements, before they are checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTHING: Final[frozenset[etree._Element]] = frozenset()
 
 
 class GatheredOffer:
-    """The texts of one offer. `texts` holds them by meaning, `params` as name, value and unit."""
+    """Texts of an offer: `texts` by meaning, `params` as name, value and unit."""
 
     __slots__ = ("barcodes", "params", "pictures", "texts")
 
@@ -27,7 +27,7 @@ class GatheredOffer:
         self.barcodes: list[str] = []
 
     def note(self, meaning: str, text: str) -> None:
-        """Take a text, unless one of its meaning is there; blanks say nothing."""
+        """Add a text, unless it is blank or there is already one with its meaning."""
         if meaning not in self.texts and (text := text.strip()):
             self.texts[meaning] = text
 
@@ -37,14 +37,14 @@ Take = Callable[[GatheredOffer, FeedElement], None]
 
 @dataclass(frozen=True, slots=True)
 class TagTable:
-    """What the elements of an offer mean, by their names as lxml writes them.
+    """Meanings of an offer's elements, by their names in lxml's notation.
 
     Attributes:
-        single: Meaning of elements that are read as one text each; of several with one meaning the first that says
-            something counts.
+        single: Meanings of elements that are read as one text each; of several elements with one meaning, the first
+            that is not blank counts.
         picture: Elements with links of pictures.
-        special: What takes the other ones.
-        markup: Meanings of `single` in whose elements sellers put markup without hiding it in CDATA.
+        special: Functions that read other elements.
+        markup: Meanings of `single` whose elements may contain markup outside of CDATA.
         special_meanings: Meanings of the elements in `special`, for messages.
     """
 
@@ -55,7 +55,7 @@ class TagTable:
     special_meanings: Mapping[str, str] = field(default_factory=dict)
 
     def gather(self, children: Iterable[etree._Element]) -> GatheredOffer:
-        """Return the texts of an offer that has these elements straight under it."""
+        """Return the texts of an offer with these child elements."""
         markup, meaning_of = self.markup, self.single.get
         rows = (
             (child.tag, child, inner_text(child) if meaning_of(child.tag) in markup else child.text)
@@ -64,13 +64,13 @@ class TagTable:
         return self._gather(rows, itemgetter(1))
 
     def gather_rows(self, rows: Iterable[Row]) -> GatheredOffer:
-        """Return the texts of an offer of elements with these names, attributes and texts."""
+        """Return the texts of an offer whose elements have these names, attributes and texts."""
         return self._gather(rows, PlainElement)
 
     def _gather(
         self, rows: Iterable[tuple[str, Any, str | None]], element_of: Callable[[Any], FeedElement]
     ) -> GatheredOffer:
-        """Return the texts of an offer, of rows that begin with a name and end with a text; the rest is the element."""
+        """Return the texts of an offer from rows of name, element data and text."""
         gathered = GatheredOffer()
         texts = gathered.texts
         meaning_of, take_of, pictures = self.single.get, self.special.get, self.picture
@@ -87,7 +87,7 @@ class TagTable:
         return gathered
 
     def elements(self, children: Iterable[FeedElement]) -> dict[str, FeedElement]:
-        """Return the element in which an offer says each thing, by meaning; slow, for messages."""
+        """Return the elements of an offer by meaning; slow, for messages."""
         found: dict[str, FeedElement] = {}
         for child in children:
             tag = child.tag
@@ -105,13 +105,13 @@ class TagTable:
 
 
 def take_barcode(gathered: GatheredOffer, element: FeedElement) -> None:
-    """Take the text of an element as a barcode."""
+    """Add the text of an element as a barcode."""
     if text := (element.text or "").strip():
         gathered.barcodes.append(text)
 
 
 def take_named_param(gathered: GatheredOffer, element: FeedElement) -> None:
-    """Take the text of an element as an attribute of the offer, with its name and its unit out of XML attributes."""
+    """Add the text of an element as an attribute of the offer, with name and unit from XML attributes."""
     text = (element.text or "").strip()
     if text and (name := element.get("name")):
         gathered.params.append((name.strip(), text, (element.get("unit") or "").strip()))

@@ -1,4 +1,4 @@
-"""What a format calls the fields of an offer: for the places and the words of issues."""
+"""A format's names for the fields of an offer, for the positions and texts of issues."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FieldNames:
-    """Names of elements and attributes as the format's own documents write them, without angle brackets.
+    """Names of elements and attributes as in the format's documentation, without angle brackets.
 
     Attributes:
-        offer: The element of one offer.
-        attributes: Those of the fields that are attributes of the offer.
-        id: Its id.
-        id_words: How an id is written.
-        title: Its title.
-        title_words: What a title is read from.
-        description: Its text.
-        price: Its price.
-        price_words: How a price is written.
-        currency: The currency of the price.
-        currency_fix: What to do where it is missing, as a sentence.
-        category: Its category.
-        category_words: How a category is named.
-        categories: Where the file lists its categories; the category itself where it does not.
-        picture: One picture.
+        offer: Element of an offer.
+        attributes: Fields that are attributes of the offer's element.
+        id: Field of the id.
+        id_words: Notation of an id.
+        title: Field of the title.
+        title_words: Elements that a title is read from.
+        description: Field of the description.
+        price: Field of the price.
+        price_words: Notation of a price.
+        currency: Field of the price's currency.
+        currency_fix: Fix for a missing currency, as a sentence.
+        category: Field of the category.
+        category_words: Notation of a category.
+        categories: Element with the list of categories; the field of the category if the format has no list.
+        picture: Field of a picture.
     """
 
     offer: str
@@ -44,7 +44,7 @@ class FieldNames:
     picture: str
 
     def words(self) -> dict[str, str]:
-        """Return what fills the placeholders of `ISSUES` that stand for the format's own names."""
+        """Return the values of the placeholders in `ISSUES` for the format's names."""
         tags = ("offer", "title", "description", "price", "currency", "category", "categories", "picture")
         return {f"{name}_tag": f"<{getattr(self, name)}>" for name in tags} | {
             name: getattr(self, name)

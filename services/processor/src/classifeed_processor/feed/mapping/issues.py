@@ -1,4 +1,4 @@
-"""Writing down what is wrong with one offer, with its place in the file."""
+"""Collect the issues of an offer, with their positions in the file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LINK_CODES = frozenset({"URL_INVALID", "PICTURE_URL_INVALID", "LINK_ESCAPED"})
 
 
 class OfferPlace:
-    """Where the offer at hand lies, and what it is called."""
+    """Position of the current offer in the file."""
 
     __slots__ = ("end", "line", "ordinal", "start", "window")
 
@@ -35,7 +35,7 @@ class OfferPlace:
 
 
 class _Found:
-    """An issue as it is found: kept until the places of all issues of the offer are looked for in one pass."""
+    """An issue without its position; the positions of all issues of an offer are found in one pass."""
 
     __slots__ = ("code", "count", "details", "element", "field", "value")
 
@@ -51,7 +51,7 @@ class _Found:
 
 
 class _Place(NamedTuple):
-    """Where an issue stands: line and column from 1, the path from the offer on, and the beginning of the source."""
+    """Position of an issue: line and column from 1, the path from the offer on, and the beginning of the source."""
 
     line: int
     column: int
@@ -60,11 +60,11 @@ class _Place(NamedTuple):
 
 
 class IssueWriter:
-    """Gathers the issues of the record at hand and appends them when it is done. For one second pass.
+    """Collects the issues of the current record and appends them at its end. For one second pass.
 
-    One for each code and field, with the place and the value of the first and the count of all. At most `MAX_ISSUES`;
-    what is beyond is counted in a last one. Each has its place and the parameters of its sentences, which `IssueWords`
-    writes when it is read.
+    There is one issue for each code and field, with position and value of the first occurrence and the count of all. A
+    record has at most `MAX_ISSUES`; the last one counts the issues beyond. Issues contain the parameters of their
+    texts, which `IssueWords` composes when the issue is read.
     """
 
     __slots__ = ("_external_id", "_found", "_left_out", "_names", "_offer", "_place", "_record")
@@ -80,7 +80,7 @@ class IssueWriter:
         self._left_out = 0
 
     def begin(self, record: OfferRecord, offer: FeedOffer, external_id: str) -> None:
-        """Turn to the record of the next offer. `external_id` is what its issues are listed under."""
+        """Begin the record of the next offer; its issues are listed under `external_id`."""
         self._record = record
         self._offer = offer
         self._external_id = external_id
@@ -96,14 +96,14 @@ class IssueWriter:
         value: str = "",
         **details: object,
     ) -> None:
-        """Note one issue; of several with one code and field the first is listed, and the others are counted.
+        """Add an issue; if there is one with the same code and field, it is only counted.
 
         Args:
             code: A key of `ISSUES`.
-            field: What it is about, as the feed calls it; the element's name when empty.
-            element: The element straight under the offer that is to blame; None for the offer itself.
-            value: What was found.
-            details: For the words of the code.
+            field: Name of the field in the feed; empty: the element's name.
+            element: Child element with the fault; None: the offer itself.
+            value: Value that was found.
+            details: Parameters of the code's texts.
         """
         if not field and element is not None:
             field = source_name(element)
@@ -117,7 +117,7 @@ class IssueWriter:
             self._left_out += 1
 
     def close(self) -> None:
-        """Append to the record what was noted, and the count of what was left out."""
+        """Append the issues to the record, with the count of those left out."""
         if not self._found:
             return
         if self._left_out:
@@ -128,13 +128,13 @@ class IssueWriter:
         self._found = {}
 
     def _find_places(self, issues: Collection[_Found]) -> dict[_Found, _Place]:
-        """Return where each of these issues of the offer stands, found in one pass over its source."""
+        """Return the positions of the offer's issues, found in one pass over its source."""
         place = self._place
         source = place.window.piece(place.start, place.end)
         encoding = place.window.encoding
         elements = _find_elements({found.element for found in issues if found.element is not None}, self._offer)
         begins = child_places(source, encoding) if elements else []
-        # An element that cannot be found is reported where the offer begins.
+        # If an element cannot be found, the issue gets the position of the offer.
         offsets = {each: begins[index] if index < len(begins) else 0 for each, (index, _) in elements.items()}
         begin = LineColumn(place.line, place.window.column(place.start))
         at = places_in(source, encoding, begin, {0, *offsets.values()})
@@ -187,7 +187,7 @@ def _parameter(name: str, detail: object) -> IssueParameter:
 
 
 def _find_elements(wanted: set[FeedElement], offer: FeedOffer) -> dict[FeedElement, tuple[int, int]]:
-    """Return of each of these children of the offer its index, and the how manyth of its name it is, from 1."""
+    """Return the index of each of these children of the offer, and its number among those of its name, from 1."""
     found: dict[FeedElement, tuple[int, int]] = {}
     counts: dict[str, int] = {}
     children: Iterable[FeedElement] = offer if wanted else ()
@@ -202,7 +202,7 @@ def _find_elements(wanted: set[FeedElement], offer: FeedOffer) -> dict[FeedEleme
 
 
 def source_name(element: FeedElement) -> str:
-    """Return the name of an element as it stands in the file, with its prefix."""
+    """Return the name of an element as written in the file, with its prefix."""
     tag = str(element.tag)
     if not tag.startswith("{"):
         return tag
@@ -211,12 +211,12 @@ def source_name(element: FeedElement) -> str:
 
 
 def excerpt_of(text: str) -> str:
-    """Return the beginning of a piece of the source in one line."""
+    """Return the beginning of a piece of the source as one line."""
     return clip(" ".join(text.split()), EXCERPT_CHARS)
 
 
 def clip(text: str, limit: int, place: int = 0) -> str:
-    """Return at most `limit` characters: the beginning, or those around a place that the beginning does not show."""
+    """Return at most `limit` characters: the beginning, or the text around `place` if it is further behind."""
     if len(text) <= limit:
         return text
     if place < limit - 1:
@@ -227,5 +227,5 @@ def clip(text: str, limit: int, place: int = 0) -> str:
 
 
 def _error_id(*parts: str) -> str:
-    """Two reports of the same thing have the same id; two things in one offer do not."""
+    """Return the id of an issue: equal for repeated reports of it, different for other issues of the offer."""
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""What YML and our own format share: amounts apart from their currency, and categories out of the file's own list."""
+"""Common mapping of YML and our own format: amounts and currencies in separate fields, and a list of categories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class ListedMapping(TableMapping):
     """Maps the offers of one file whose head lists categories."""
 
     def put_category(self, content: OfferContent) -> None:
-        """Put a category in that the offer names by an id out of the file's own list, or else by a text."""
+        """Set the category, given by an id from the file's own list, or otherwise by a text."""
         category_id, text = self.texts.get("category"), self.texts.get("category_text", "")
         if category_id is None and text and (text.isdigit() or self.categories.find(text) is not None):
             category_id, text = text, ""
@@ -29,7 +29,7 @@ class ListedMapping(TableMapping):
             self.issues.add("CATEGORY_MISSING", field=self.names.category)
 
     def put_price(self, content: OfferContent) -> None:
-        """Put amounts in that stand apart from their currency."""
+        """Set price and old price, whose currency is in another field or next to the amount."""
         texts = self.texts
         has_price, has_old = "price" in texts, "old_price" in texts
         if not has_price and not self.patch and not any(element.tag == self.names.price for element in self.skip):
@@ -42,12 +42,12 @@ class ListedMapping(TableMapping):
         currency = self.find_currency(needed=price is not None, beside=beside)
         if price is not None:
             self.set_price(content, price.micros, currency, texts["price"])
-        # Without a price that is known there may be one to compare with in the offer that a patch changes.
+        # If a patch has no price, the existing offer may have one to compare with.
         if old_price is not None and (price is None or price.micros):
             self._put_old_price(content, old_price.micros, currency, price)
 
     def _read_amount(self, meaning: str, code: str) -> Money | None:
-        """Return an amount with the ISO code beside it, which must be that of the offer where it names one."""
+        """Return an amount with the ISO code next to it, which must equal the offer's currency if there is one."""
         text = self.texts[meaning]
         money = read_money(text)
         if money is not None and money.currency:
@@ -62,7 +62,7 @@ class ListedMapping(TableMapping):
         if price is not None and micros <= price.micros:
             texts = self.texts
             self.add_issue("OLD_PRICE_NOT_HIGHER", "old_price", value=texts["old_price"], price=texts["price"])
-            # The discount that an offer may have had is over: the old price that is kept of it must not stay.
+            # The discount is over: a patch must remove an old price that the offer may have.
             self.cleared.append("old_price")
         else:
             self.set_old_price(content, micros, currency)

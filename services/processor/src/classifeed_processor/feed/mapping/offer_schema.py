@@ -1,4 +1,4 @@
-"""The XML Schema of one offer, made to fit the tags that a file has, and what it says against an offer."""
+"""XML Schema of an offer, extended by the tags of a file, and the issues of offers that violate it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class OfferSchema:
     """A schema file that declares the element `offer` as a choice of elements, in any order and number.
 
     Attributes:
-        package: Python package that has the file.
-        file_name: Its name.
+        package: Python package that contains the file.
+        file_name: Name of the file.
     """
 
     package: str
@@ -42,14 +42,14 @@ class OfferSchema:
         return frozenset(str(element.get("name")) for element in _choice(self._parse()).iterfind(f"{_XS}element"))
 
     def unknown_tags(self, child_tags: Iterable[str]) -> list[str]:
-        """Return, in order, the tags without a namespace that the schema does not list."""
+        """Return, sorted, the tags without a namespace that the schema does not list."""
         return sorted(tag for tag in child_tags if " " not in tag and tag not in self.known_tags)
 
     def compile(self, child_tags: Iterable[str]) -> etree.XMLSchema:
-        """Return the schema for a file whose offers have these tags straight under them.
+        """Return the schema for a file whose offers have these child tags.
 
-        Unlisted ones are added as anything at all: after an element that a schema does not expect, libxml2 stops
-        looking at the rest of the offer, and a wrong price behind an unknown tag would pass.
+        Unlisted tags are added with arbitrary content. Otherwise libxml2 would stop at an unexpected element and not
+        check the rest of the offer, for example a wrong price after it.
         """
         schema = self._parse()
         choice = _choice(schema)
@@ -62,18 +62,18 @@ class OfferSchema:
         return etree.XMLSchema(schema)
 
     def _parse(self) -> etree._Element:
-        # Anew each time: nodes of lxml share a dictionary with what their thread parses and must stay in it.
+        # Parsed for each file: nodes of lxml share a dictionary with their thread and must not leave it.
         return etree.fromstring(files(self.package).joinpath(self.file_name).read_bytes())
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaWords:
-    """How what a schema says is described to the seller.
+    """Codes and texts of issues about violations of a schema.
 
     Attributes:
-        codes: Codes of elements that have one of their own.
-        expected: What would have been accepted, by element, where it is not a short text.
-        lenient: Elements whose text the mapping reads where the schema refuses it, and which it judges itself.
+        codes: Special codes by element.
+        expected: Descriptions of accepted values, by element; the default is a short text.
+        lenient: Elements whose text the mapping reads and checks even if the schema rejects it.
     """
 
     codes: Mapping[str, str]
@@ -82,7 +82,7 @@ class SchemaWords:
 
 
 class OfferValidator:
-    """Looks at the offers of one file."""
+    """Validates the offers of one file."""
 
     def __init__(self, schema: OfferSchema, child_tags: Iterable[str], words: SchemaWords) -> None:
         self._schema = schema.compile(child_tags)
@@ -92,7 +92,7 @@ class OfferValidator:
     def refuse(
         self, offer: etree._Element, children: Iterable[etree._Element], issues: IssueWriter
     ) -> frozenset[etree._Element]:
-        """Write down what is wrong with an offer of these children; returns those that must count as absent."""
+        """Validate an offer with these children, add its issues, and return the children to treat as absent."""
         return NOTHING if self._validate(offer) else self._report(children, issues)
 
     def _report(self, children: Iterable[etree._Element], issues: IssueWriter) -> frozenset[etree._Element]:
@@ -107,7 +107,7 @@ class OfferValidator:
         reported = ""
         for error in self._schema.error_log:  # type: ignore[attr-defined]
             path = error.path or ""
-            # libxml2 says two or three things about one wrong value. About attributes of the offer the mapping speaks.
+            # libxml2 reports a wrong value two or three times. The mapping reports wrong attributes of the offer.
             if path == reported or (place := _child_at(path)) is None:
                 continue
             reported = path
@@ -125,13 +125,13 @@ class OfferValidator:
 
 @lru_cache(maxsize=1_024)
 def _child_at(path: str) -> tuple[str, int] | None:
-    """Return the name of the offer's child that a path of libxml2 leads to, and the how manyth of its name it is."""
+    """Return the name of the offer's child in a path of libxml2, and its number among those of its name."""
     match = _SCHEMA_PATH.match(path)
     return None if match is None else (match["tag"], int(match["nth"] or 1))
 
 
 def _value(element: etree._Element) -> str:
-    """Return what an element says: its text, or else its attributes'."""
+    """Return the value of an element: its text, or the values of its attributes if it has no text."""
     return inner_text(element).strip() or ", ".join(str(value) for value in element.attrib.values())
 
 

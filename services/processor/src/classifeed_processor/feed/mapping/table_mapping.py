@@ -1,4 +1,4 @@
-"""From one offer element to the offer that is sent: what all formats share. A format fills in what is its own."""
+"""Mapping of an offer's element to an offer, common to all formats; each format adds its own parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STATED_VALUES = (
     "vendor", "vendor_code", "model", "barcodes",
 )  # fmt: skip
 
-# Texts without markup, in which a reference of HTML is one that was escaped twice.
+# Texts without markup, in which an HTML reference means that the text was escaped twice.
 _UNESCAPED_FIELDS = ("title", "vendor", "model", "type_prefix")
 
 _MAX_CURRENCY_CHARS = 16
@@ -38,17 +38,17 @@ _cached_currency = lru_cache(maxsize=1024)(read_currency)
 
 
 def currency_code(text: str) -> str | None:
-    """Return the ISO code that a code or a sign of a currency means, or None."""
+    """Return the ISO code for a code or sign of a currency; None: it is unknown."""
     return _cached_currency(text) if len(text) <= _MAX_CURRENCY_CHARS else None
 
 
 @dataclass(frozen=True, slots=True)
 class MappingOptions:
-    """What a load says of how its offers are read.
+    """Options of a load for the mapping of its offers.
 
     Attributes:
-        patch: Whether to ask for what the file names and for nothing more.
-        default_currency: ISO code of amounts for which the file names none; empty: there is none.
+        patch: Whether only the fields in the file are changed, so that no field is required.
+        default_currency: ISO code for amounts without a currency; empty: none.
     """
 
     patch: bool = False
@@ -59,18 +59,18 @@ class TableMapping:
     """Maps the offers of one file, one after the other.
 
     Attributes:
-        table: What the elements of an offer mean.
-        names: What the format calls its fields.
-        currency_meaning: Meaning of the element that names the currency.
-        implied_currency: What the format means where a file names no currency at all; empty where it means none.
-        availability_words: How availability is written.
-        patch: Whether to ask for what the file names and for nothing more.
-        offer: The offer at hand.
-        texts: What it says, by meaning.
-        issues: Where what is wrong with it is written down.
-        skip: Its elements that were refused before.
-        assumed_currency: ISO code for amounts without one; empty where nothing can be assumed.
-        cleared: Fields that a patch takes away from the offer, as the file says that it does not have them.
+        table: Meanings of an offer's elements.
+        names: The format's names of the fields.
+        currency_meaning: Meaning of the element with the currency.
+        implied_currency: The format's default for files without any currency; empty: none.
+        availability_words: Notation of availability.
+        patch: Whether only the fields in the file are changed, so that no field is required.
+        offer: The current offer.
+        texts: Texts of the offer by meaning.
+        issues: Writer of the offer's issues.
+        skip: Elements of the offer that were rejected before.
+        assumed_currency: ISO code for amounts without a currency; empty: none can be assumed.
+        cleared: Fields that a patch removes from the offer.
     """
 
     table: ClassVar[TagTable]
@@ -94,37 +94,37 @@ class TableMapping:
         self.assumed_currency, self._assumed_from = self._assume_currency(options.default_currency)
 
     def refuse(self, _offer: etree._Element, _children: list[etree._Element], /) -> frozenset[etree._Element]:
-        """Return the elements of the offer that must count as absent, noted by then."""
+        """Return the elements of the offer to treat as absent, after adding their issues."""
         return NOTHING
 
     def check(self, gathered: GatheredOffer) -> None:
-        """Take out of what was gathered what cannot be used, and write it down."""
+        """Remove unusable values from the gathered texts, and add an issue for each."""
 
     def find_title(self) -> str:
-        """Return the title; empty when the offer has none."""
+        """Return the title; empty: the offer has none."""
         title = self.texts.get("title", "")
         return title if says_something(title) else ""
 
     def put_price(self, content: OfferContent) -> None:
-        """Put price and old price in."""
+        """Set price and old price."""
         raise NotImplementedError
 
     def put_category(self, content: OfferContent) -> None:
-        """Put the category in."""
+        """Set the category."""
         raise NotImplementedError
 
     def find_availability(self) -> str | None:
-        """Return what says whether the offer can be had; None when nothing does."""
+        """Return the text about availability; None: there is none."""
         return self.texts.get("available")
 
     def fill(self, record: OfferRecord, offer: FeedOffer, issues: IssueWriter) -> None:
-        """Fill `record.content` and, for a patch, `record.named_fields`; notes what is wrong."""
+        """Fill `record.content` and, for a patch, `record.named_fields`; add issues to `issues`."""
         self.offer, self.issues, self.cleared, self._elements = offer, issues, [], None
         if isinstance(offer, PlainOffer):
             self._children, self.skip = None, NOTHING
             gathered = self.table.gather_rows(offer.rows)
         else:
-            # Kept in a list, so that lxml makes the object of an element, and the text of its name, once.
+            # A list, so that lxml creates the object of an element, and the string of its name, only once.
             children = list(offer)
             if skip := self.refuse(offer, children):
                 children = [child for child in children if child not in skip]
@@ -159,7 +159,7 @@ class TableMapping:
             record.named_fields.extend(self.cleared)
 
     def add_issue(self, code: str, meaning: str, *, field: str = "", value: str = "", **details: object) -> None:
-        """Note what is wrong with the element of this meaning."""
+        """Add an issue about the element with a meaning."""
         if self._elements is None:  # the same for all issues of the offer
             self._elements = self.table.elements(self._all_children())
         self.issues.add(code, field=field, element=self._elements.get(meaning), value=value, **details)
@@ -170,25 +170,25 @@ class TableMapping:
         return self._children
 
     def set_price(self, content: OfferContent, micros: int, currency: str, value: str) -> None:
-        """Put the price in, unless it is zero."""
+        """Set the price, unless it is zero."""
         if micros == 0:
-            # Many shops write 0 for "on request"; a zero that is searched and sorted by would mislead.
+            # Many shops write 0 for "on request", which would mislead in searches and sorting.
             self.add_issue("PRICE_ZERO", "price", value=value, instead="the offer is shown without one")
         else:
             content.price.amount_micros = micros
             content.price.currency_code = currency
 
     def set_old_price(self, content: OfferContent, micros: int, currency: str) -> None:
-        """Put the price before a discount in."""
+        """Set the price before a discount."""
         content.old_price.amount_micros = micros
         content.old_price.currency_code = currency
 
     def find_currency(self, *, needed: bool, beside: str = "") -> str:
-        """Return the currency that the offer names, or else the one that is assumed; empty when there is none.
+        """Return the currency of the offer, or the assumed one; empty: there is none.
 
         Args:
-            needed: Whether there is a price for it.
-            beside: ISO code that stands beside an amount; empty where none does.
+            needed: Whether the offer has a price.
+            beside: ISO code next to an amount; empty: none.
         """
         if "currency" in self.texts:
             code = currency_code(self.texts["currency"])
@@ -198,18 +198,18 @@ class TableMapping:
         if beside:
             return beside
         if self.patch:
-            # An offer that exists keeps its currency, unless the file has a main one.
+            # An existing offer keeps its currency, unless the file has a main one.
             return self.head.main_currency
         if needed:
             self.note_no_currency()
         return self.assumed_currency
 
     def note_no_currency(self, meaning: str = "", value: str = "") -> None:
-        """Note that an amount has no currency: the one that is taken, or that there is none to take.
+        """Add an issue about an amount without a currency, with the assumed currency if there is one.
 
         Args:
-            meaning: Meaning of the element of the amount, where the currency should stand in it.
-            value: What it holds.
+            meaning: Meaning of the amount's element, if the currency belongs into the same element.
+            value: Text of the element.
         """
         code = "CURRENCY_ASSUMED" if self.assumed_currency else "CURRENCY_MISSING"
         currency, source = self.assumed_currency, self._assumed_from
@@ -219,7 +219,7 @@ class TableMapping:
             self.issues.add(code, field=self.names.currency, value=value, currency=currency, source=source)
 
     def _assume_currency(self, default: str) -> tuple[str, str]:
-        """Return the currency of amounts for which the offer names none, and where it is from, in words."""
+        """Return the currency for amounts without one, and a description of its origin."""
         if self.head.main_currency:
             return self.head.main_currency, "the main currency of the file"
         if default:
@@ -229,7 +229,7 @@ class TableMapping:
         return "", ""
 
     def _put_availability(self, content: OfferContent, gathered: GatheredOffer) -> bool:
-        """Put in whether the offer can be had, and return whether it says so; what says nothing means yes."""
+        """Set the availability, which is True by default, and return whether the offer states it."""
         text = self.find_availability()
         content.available = True
         if not text:
@@ -246,11 +246,11 @@ class TableMapping:
         return True
 
     def note_availability(self, text: str) -> None:
-        """Note that what says whether the offer can be had could not be read."""
+        """Add an issue about an invalid text of availability."""
         self.note_unread("available", text, self.availability_words)
 
     def note_unread(self, meaning: str, value: str, expected: str) -> None:
-        """Note that a value was left out, as it does not fit its field."""
+        """Add an issue about a value that was left out because it does not fit its field."""
         self.add_issue("FIELD_INVALID", meaning, value=value, expected=expected)
 
     def _unescape(self, texts: dict[str, str]) -> None:
@@ -317,15 +317,15 @@ class TableMapping:
 
 
 def _is_one_link(text: str) -> bool:
-    """Says at little cost whether a text is one whole link; others need another check."""
-    # Of blanks only the space is printable.
+    """Return whether a quick check shows that a text is one complete link; other texts need more checks."""
+    # The space is the only printable blank.
     return (
         text.startswith("https://") and " " not in text and "|" not in text and "," not in text and text.isprintable()
     )
 
 
 def _stated_fields(content: OfferContent, *, available: bool) -> list[str]:
-    """Return the names of the fields that the file states; `available` has a value in any case."""
+    """Return the names of the fields that the file states; `available` has a value even if it is not stated."""
     names = [field for field in _STATED_MESSAGES if content.HasField(field)]
     names += [field for field in _STATED_VALUES if getattr(content, field)]
     return [*names, "available"] if available else names

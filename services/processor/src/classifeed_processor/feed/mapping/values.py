@@ -1,4 +1,4 @@
-"""Reading single values of an offer: links, coordinates."""
+"""Parse single values of an offer: links and coordinates."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from urllib.parse import quote
 
 MAX_LINK_CHARS: Final = 4_096
 _BLANK: Final = re.compile(r"\s")
-# Indentation inside a link is the file's and not the link's.
+# Indentation inside a link belongs to the file's layout, not to the link.
 _LINE_BREAK: Final = re.compile(r"\s*[\t\r\n]\s*")
 _BETWEEN_LINKS: Final = re.compile(r"\||,\s*+(?=https?://)|(?<!\s)\s++(?=https?://)", re.I)
-# A blank in the name of a host cannot be escaped.
+# The host of a link must have no blanks, because they cannot be escaped there.
 _HOST: Final = re.compile(r"(?:https?://|//|www\.)[^\s/?#]+[/?#]", re.I)
 
 
 def absolute_link(text: str) -> str:
-    """Return a link that begins with its scheme, or an empty string when the text is none.
+    """Return a link with its scheme; empty: the text is not a link.
 
-    Shops leave the scheme out in two ways that leave no doubt: //host/path and www.host/path.
+    The scheme may be missing in two unambiguous forms: //host/path and www.host/path.
     """
-    # Of blanks only the space is printable.
+    # The space is the only printable blank.
     if (" " in text or not text.isprintable()) and _BLANK.search(text):
         return ""
     if text.startswith(("https://", "http://", "HTTPS://", "HTTP://")):
@@ -33,7 +33,7 @@ def absolute_link(text: str) -> str:
 
 
 def escaped_link(text: str) -> str:
-    """Return the link that a text becomes with its blanks percent-encoded; empty where it becomes none."""
+    """Return the link with percent-encoded blanks; empty: the text is still not a link."""
     if len(text) > MAX_LINK_CHARS:
         return ""
     joined = _LINE_BREAK.sub("", text.strip())
@@ -43,13 +43,13 @@ def escaped_link(text: str) -> str:
 
 
 def space_within(text: str) -> int:
-    """Return where a blank first stands in what would be a link without its blanks; -1 where it is no such thing."""
+    """Return the index of the first blank, if the text without blanks is a link; otherwise -1."""
     blank = _BLANK.search(text)
     return blank.start() if blank and absolute_link(_BLANK.sub("", text)) else -1
 
 
 def point(latitude: str, longitude: str) -> tuple[float, float] | None:
-    """Return a point in degrees, or None when the texts are not one."""
+    """Return a point in degrees; None: the texts are not a point."""
     try:
         lat, lon = float(latitude.replace(",", ".")), float(longitude.replace(",", "."))
     except ValueError:
@@ -59,6 +59,6 @@ def point(latitude: str, longitude: str) -> tuple[float, float] | None:
 
 
 def split_pictures(text: str) -> list[str]:
-    """Return the links of one element, in which some shops put all of them, with bars, commas or blanks between."""
-    # A comma and a blank are parts of many links; before another link they are none.
+    """Return the links in one element; some shops put all links there, separated by bars, commas or blanks."""
+    # Many links contain commas and blanks; before another link these are separators.
     return [part.strip() for part in _BETWEEN_LINKS.split(text) if part.strip()]

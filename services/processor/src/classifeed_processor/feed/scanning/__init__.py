@@ -1,1 +1,1 @@
-"""The parts of a feed file: where its offers stand, their ids and tags."""
+"""Structure of a feed file: places of its offers, their ids and tags."""

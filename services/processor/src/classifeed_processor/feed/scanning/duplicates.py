@@ -1,8 +1,8 @@
-"""Finding repeated ids among millions in bounded memory.
+"""Find repeated ids among millions in bounded memory.
 
-The first pass keeps eight bytes of each id, the interpreter's own keyed hash, and sorts them: hashes that occur twice
-are the only candidates. The second pass confirms a candidate by 16 bytes of BLAKE2b under a key drawn for the file, so
-two ids are taken for one only where both agree. Ten million ids cost 80 MB for the length of the first pass.
+The first pass keeps eight bytes of each id, the interpreter's keyed hash, and sorts them: only hashes that occur twice
+are candidates. The second pass confirms a candidate by 16 bytes of BLAKE2b with a random key for each file. So two ids
+count as equal only if both hashes agree. Ten million ids take 80 MB during the first pass.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class IdHashes:
         self._hashes = array("q")
 
     def add(self, external_id: str, _ordinal: int, _offset: int, /) -> None:
-        """Take one id, wherever it stands."""
+        """Add an id; its position is not used."""
         self._hashes.append(hash(external_id))
 
     def finish(self) -> DuplicateIds:
-        """Return what the second pass reads. The collection is spent after it."""
+        """Return the candidates for the second pass, and empty this collection."""
         hashes = np.frombuffer(self._hashes, dtype="i8")
         hashes.sort()
         is_repeated = hashes[1:] == hashes[:-1]
-        # Of a hash that stands more often than twice, the second one only.
+        # If a hash occurs more than twice, keep only its second occurrence.
         is_repeated[1:] &= ~is_repeated[:-1].copy()
         candidates = array("q", hashes[1:][is_repeated].tobytes())
         del hashes, is_repeated
@@ -41,32 +41,32 @@ class IdHashes:
 
 @dataclass(frozen=True, slots=True)
 class FirstPlace:
-    """Where an id stood first."""
+    """First place of an id in the file."""
 
     ordinal: int
     line: int
 
 
 class DuplicateIds:
-    """Returns, for each offer in the file's order, whether its id stood before. For one second pass."""
+    """Checks for each offer, in the file's order, whether its id occurred before. For one second pass."""
 
     def __init__(self, candidates: array[int]) -> None:
-        # Drawn anew for each file, so that nobody can aim at collisions.
+        # A random key for each file, so that collisions cannot be constructed.
         self._key = secrets.token_bytes(16)
         self._candidates = candidates
         self._confirm = bytearray(16 * len(candidates))
         self._ordinals = array("Q", bytes(8 * len(candidates)))
         self._lines = array("Q", bytes(8 * len(candidates)))
-        # Different ids whose hashes agree: as good as never, and still distinguished.
+        # Different ids with equal hashes: extremely rare, but still distinguished.
         self._collisions: dict[bytes, FirstPlace] = {}
 
     def rewind(self) -> None:
-        """Forgets what was seen, for a second pass from the beginning."""
+        """Forget all ids, to restart the second pass."""
         self._ordinals[:] = array("Q", bytes(8 * len(self._candidates)))
         self._collisions.clear()
 
     def find_first(self, external_id: str, ordinal: int, line: int) -> FirstPlace | None:
-        """Return where the id stood first, or None when this is the first place (which is noted)."""
+        """Return the first place of an id; None: this is the first place, which is recorded."""
         if not self._candidates:
             return None
         value = hash(external_id)

@@ -1,4 +1,4 @@
-"""Elements of offers: those of lxml, and those that were read without it."""
+"""Elements of offers: those of lxml, and those read without a parser."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _REFERENCE: Final = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]+)|#x([0-9a-fA
 _NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
-# An element with a text alone: its name, its attributes as they stand in the file, its text.
+# An element with text only: name, attributes as written in the file, text.
 Row = tuple[str, str, str]
 
 
 def resolve(text: str) -> str:
-    """Return a text as a parser gives it: references to characters resolved, in a file that declares no others."""
+    """Return a text with its character references resolved, for a file that declares no entities."""
     return _REFERENCE.sub(_character, text) if "&" in text else text
 
 
 def read_attributes(source: str) -> dict[str, str]:
-    """Return the attributes of a start tag: their values with references resolved and line breaks as blanks."""
+    """Return the attributes of a start tag, with references resolved and line breaks replaced by blanks."""
     found: dict[str, str] = {}
     for name, value in _ATTRIBUTE.findall(source):
         found[name] = resolve(value.replace("\n", " ").replace("\t", " "))
     return found
 
 
-# The parameters of many offers have the same names.
+# Cached, because the parameters of many offers have the same attributes.
 attributes_of = lru_cache(maxsize=4_096)(read_attributes)
 
 
@@ -41,7 +41,7 @@ def _character(reference: re.Match[str]) -> str:
 
 
 class PlainElement:
-    """An element with a text and no elements, as much of the interface of lxml's as mappings use."""
+    """An element with text and no child elements; it has the part of lxml's interface that mappings use."""
 
     __slots__ = ("_attributes", "tag", "text")
 
@@ -62,10 +62,10 @@ class PlainElement:
 
 
 class PlainOffer:
-    """An offer of such elements alone.
+    """An offer that consists of plain elements.
 
     Attributes:
-        rows: Its elements, in their order.
+        rows: Elements of the offer, in their order.
     """
 
     __slots__ = ("_attributes", "_elements", "rows")
@@ -83,7 +83,7 @@ class PlainOffer:
         return len(self.rows)
 
     def __iter__(self) -> Iterator[PlainElement]:
-        if self._elements is None:  # the same ones each time, as what is wrong is looked up by them
+        if self._elements is None:  # the same objects each time, because issues refer to them
             self._elements = [PlainElement(row) for row in self.rows]
         return iter(self._elements)
 

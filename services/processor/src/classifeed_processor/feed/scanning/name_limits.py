@@ -1,4 +1,4 @@
-"""Counting the names of a file: parsers keep each one for as long as they read, and its namespace with it."""
+"""Count the names in a file, because parsers keep each name with its namespace in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classifeed_processor.feed.source.limits import Limits
 
 
 class NameCount:
-    """Refuses a file whose names would fill the memory."""
+    """Rejects a file whose names would fill the memory."""
 
     def __init__(self, parser: expat.XMLParserType, limits: Limits) -> None:
         self._parser = parser
@@ -19,7 +19,7 @@ class NameCount:
         self._chars = 0
 
     def check(self) -> None:
-        """Look at the names that have come since the last call. For each piece of the file.
+        """Check the names since the last call; call it for each piece of the file.
 
         Raises:
             FeedFault: UNSAFE_XML.
@@ -29,14 +29,14 @@ class NameCount:
             return
         if len(intern) > limits.names:
             raise _refusal(f"The file uses more than {limits.names:,} different names of tags and attributes")
-        # In the order in which they came; prefixes and namespaces are among them.
+        # The dictionary keeps the order of insertion, and includes prefixes and namespaces.
         self._chars += sum(len(name or "") for name in islice(intern, self._seen, None))
         self._seen = len(intern)
         if self._chars > limits.name_chars:
             raise _refusal(f"The names of tags and attributes have more than {limits.name_chars:,} characters together")
 
     def check_namespace(self, uri: str) -> None:
-        """Look at a namespace as it is declared: every name that has it repeats it.
+        """Check the length of a declared namespace, which every name in it repeats.
 
         Raises:
             FeedFault: UNSAFE_XML.

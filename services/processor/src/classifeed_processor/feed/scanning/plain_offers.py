@@ -1,9 +1,9 @@
-"""Offers that need no XML parser a second time: flat ones, read from their source by a pattern.
+"""Read flat offers from their source by a pattern, without a second XML parse.
 
-The first pass has read the file to its end, so what stands between two offsets is a well-formed element. In the source
-of such an offer every `<` begins a tag, once its CDATA is written as text; where all of them belong to elements that
-hold text and nothing else, the pattern sees what a parser sees, at a fifth of its cost. All other offers (comments,
-elements in elements, empty-element tags, values that a schema may refuse) go to libxml2.
+The first pass has read the file to its end, so the source between two offsets is a well-formed element. After its CDATA
+is converted to text, every `<` in it begins a tag. If all tags belong to elements that contain only text, the pattern
+reads the same as a parser, at a fifth of its cost. All other offers (comments, nested elements, empty-element tags,
+values that the schema may reject) are read by libxml2.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from classifeed_processor.feed.scanning.elements import (
     resolve,
 )
 
-# Of these Python and both parsers read every byte alike, or not at all.
+# In these encodings, Python and both parsers read every byte alike, or reject it.
 PLAIN_ENCODINGS: Final = frozenset({"utf-8", "cp1251"})
 
 _ATTRIBUTES = r"""((?:[ \t\n]+[^\s=<>/"']+="[^"<]*")*)[ \t\n]*"""
@@ -33,13 +33,13 @@ _QUANTITY: Final = re.compile("[0-9]{1,12}")
 
 @dataclass(frozen=True, slots=True)
 class PlainRules:
-    """What a schema accepts for certain, so that it need not be run.
+    """Rules for values that a schema surely accepts, so that it need not be run.
 
     Attributes:
-        most_chars: Any element may have a text of as many characters.
-        limits: Most characters of an element's text, by its name; those that are not in it may hold any text.
-        quantities: Elements that hold a whole number.
-        named: Elements that need an attribute `name`, of at most `most_chars` characters.
+        most_chars: Length of text that any element may have, in characters.
+        limits: Maximum length of an element's text by name, in characters; other elements have no limit.
+        quantities: Elements that contain a whole number.
+        named: Elements that need an attribute `name` of at most `most_chars` characters.
     """
 
     most_chars: int
@@ -48,7 +48,7 @@ class PlainRules:
     named: frozenset[str]
 
     def accept(self, rows: Iterable[Row]) -> bool:
-        """Say whether the schema accepts these elements for certain."""
+        """Return whether the schema surely accepts these elements."""
         most, limits, quantities, named = self.most_chars, self.limits, self.quantities, self.named
         for tag, attributes, text in rows:
             if len(text) > most and tag in limits and len(text) > limits[tag]:
@@ -64,11 +64,11 @@ class PlainRules:
 
 
 def read_plain(source: str, rules: PlainRules) -> PlainOffer | None:
-    """Return the offer that is written like this; None where it takes a parser or a schema to read it.
+    """Return the offer of a source; None: it needs a parser or a check by the schema.
 
     Args:
         source: A well-formed element, from its start tag to its end tag, in a file without entities and namespaces.
-        rules: What the schema accepts for certain.
+        rules: Rules for values that the schema surely accepts.
     """
     if "\r" in source:
         source = source.replace("\r\n", "\n").replace("\r", "\n")
@@ -78,7 +78,7 @@ def read_plain(source: str, rules: PlainRules) -> PlainOffer | None:
     if opening is None:
         return None
     rows: list[Row] = _ELEMENT.findall(source, opening.end())
-    # Each element that was found has two tags, and so has the offer.
+    # Each found element has two tags, and so has the offer.
     if source.count("<") != 2 * len(rows) + 2:
         return None
     if "&" in source:

@@ -1,4 +1,4 @@
-"""The one set-up of lxml that feeds are read with: nothing outside the file is ever fetched, nothing is repaired."""
+"""The configuration of lxml for feeds: it never fetches anything outside of the file, and repairs nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_processor.feed.scanning.shape import OfferShape
 from classifeed_processor.feed.source.entities import entity_of_libxml2, undefined_entity
 from classifeed_processor.feed.source.source import ByteStream
 
-# recover stays off: it drops a bare & in silence, takes truncated files for whole ones and reorders offers.
+# recover is off: it silently drops a bare &, accepts truncated files and reorders offers.
 _OPTIONS: Final[dict[str, Any]] = {
     "resolve_entities": "internal",
     "no_network": True,
@@ -25,13 +25,13 @@ _OPTIONS: Final[dict[str, Any]] = {
 
 
 class OfferParser:
-    """Reads offers one by one as `iterate_offers` reads them in a file without entities and namespaces."""
+    """Parses single offers of a file without entities and namespaces, with the same result as `iterate_offers`."""
 
     def __init__(self, encoding: str) -> None:
         self._parser = etree.XMLParser(encoding=encoding, **_OPTIONS)
 
     def parse(self, source: bytes) -> etree._Element:
-        """Return the offer of this source.
+        """Parse the source of an offer.
 
         Raises:
             lxml.etree.XMLSyntaxError: The source is not well-formed.
@@ -40,9 +40,9 @@ class OfferParser:
 
 
 def iterate_offers(stream: ByteStream, shape: OfferShape, encoding: str) -> Iterator[etree._Element]:
-    """Yield each offer when it is complete, in the file's order, and free it when the next one is requested.
+    """Yield each complete offer, in the file's order, and drop it when the next one is requested.
 
-    Memory is one offer and what stands between two of them; the head of the file goes with the first one.
+    Memory holds one offer and the content between two offers; the head of the file is dropped with the first one.
 
     Raises:
         lxml.etree.XMLSyntaxError: The content is not well-formed.
@@ -61,7 +61,7 @@ def iterate_offers(stream: ByteStream, shape: OfferShape, encoding: str) -> Iter
 
 
 def _drop(element: etree._Element) -> None:
-    """Frees an element that is done with, and what stood before it under the same parent."""
+    """Free a processed element and its preceding siblings."""
     element.clear(keep_tail=False)  # type: ignore[call-arg]  # the stubs are older than the argument
     parent = element.getparent()
     if parent is not None:
@@ -70,7 +70,7 @@ def _drop(element: etree._Element) -> None:
 
 
 def _drop_before(element: etree._Element) -> None:
-    """Frees all elements that ended before this one began."""
+    """Free all elements that ended before this one began."""
     parent = element.getparent()
     while parent is not None:
         while element.getprevious() is not None:
@@ -79,7 +79,7 @@ def _drop_before(element: etree._Element) -> None:
 
 
 def check_with_libxml2(stream: ByteStream, shape: OfferShape, encoding: str, skipped_lines: int) -> int:
-    """Read the whole content as the second pass will, keep nothing, and return how many offers it has.
+    """Read the complete content as in the second pass, and return the number of offers.
 
     Raises:
         FeedFault: MALFORMED_XML, where libxml2 is stricter than expat.
@@ -91,12 +91,12 @@ def check_with_libxml2(stream: ByteStream, shape: OfferShape, encoding: str, ski
 
 
 def disagreement(first: int, second: int) -> FeedFault:
-    """Return the fault of a file that the parsers of the two passes do not read alike, so that neither is believed."""
+    """Return the fault of a file for which the parsers of the two passes disagree, so that neither can be trusted."""
     return FeedFault("UNSAFE_XML", f"One XML parser finds {first:,} offers in the file, and another one {second:,}")
 
 
 def syntax_fault(error: etree.XMLSyntaxError, skipped_lines: int) -> FeedFault:
-    """Return what libxml2 reported as a fault of the file."""
+    """Convert an error of libxml2 to a fault of the file."""
     line, column = error.position
     words, fix = str(error.msg).partition(", line ")[0], ""
     if entity := entity_of_libxml2(words):

@@ -1,4 +1,4 @@
-"""What the first pass learns of a file, and what a format plug-in must give it."""
+"""Result of the first pass over a file, and the interface of a format's scan."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Category:
 
 @dataclass(slots=True)
 class ShopHead:
-    """What a file says of the shop as a whole, wherever in the file it says so.
+    """Data of the shop as a whole, from any place in the file.
 
     Attributes:
         currencies: ISO codes that the shop lists.
-        main_currency: The one with rate 1; empty when there is none.
-        categories: By the shop's category id; empty when the shop lists none.
+        main_currency: Currency with rate 1; empty: there is none.
+        categories: Categories by the shop's id; empty: the shop lists none.
     """
 
     currencies: set[str] = field(default_factory=set)
@@ -44,13 +44,13 @@ class ShopHead:
     categories: dict[str, Category] = field(default_factory=dict)
 
     def add_category(self, category_id: str, name: str, parent_id: str) -> None:
-        """Take a category; the first one with an id counts."""
+        """Add a category; if an id is repeated, the first one counts."""
         if category_id := category_id.strip():
             category = Category(" ".join(unescape_once(name).split())[:_MAX_NAME_CHARS], parent_id.strip())
             self.categories.setdefault(category_id, category)
 
     def orphans(self) -> list[str]:
-        """Return, in order, the ids of categories whose parent is not listed."""
+        """Return the ids of categories whose parent is not listed, in their order."""
         known = self.categories
         return [each for each, category in known.items() if category.parent_id and category.parent_id not in known]
 
@@ -61,20 +61,20 @@ class FeedScan:
 
     Attributes:
         source: The file.
-        opening: How its characters are read.
-        encoding: Encoding that is forced on the parser.
+        opening: Beginning and declared encoding of the content.
+        encoding: Encoding that is set for the parser.
         format: Name of the format plug-in.
-        head: What the file says of the shop.
-        offer_count: Offers in the file.
-        child_tags: How often each element occurs straight under an offer.
-        stock_only: Whether it has prices and stock and nothing that describes an offer.
-        duplicates: Which ids stood before.
+        head: Data of the shop.
+        offer_count: Number of offers in the file.
+        child_tags: Number of occurrences of each child element of offers.
+        stock_only: Whether the file has only prices and stock, and no element that describes an offer.
+        duplicates: Repeated ids.
         positions: File with the byte range of each offer.
-        content_bytes: Size after unpacking.
-        has_entities: Whether an offer may be longer than its source, by texts that the file declares once.
-        is_self_contained: Whether the source of an offer says all of it: no namespaces, and no texts, attributes or
+        content_bytes: Size after unpacking, in bytes.
+        has_entities: Whether an offer may be longer than its source, because the file declares entities.
+        is_self_contained: Whether the source of an offer is complete: no namespaces, and no texts, attributes or
             encodings that are declared elsewhere in the file.
-        warnings: What the seller should know of the file as a whole.
+        warnings: Warnings for the seller about the file as a whole.
     """
 
     source: SourceFile
@@ -94,11 +94,11 @@ class FeedScan:
 
 
 class OtherFormat(Exception):
-    """A file has the root of a format and is another one.
+    """A file has the root of a format but is of another format.
 
     Attributes:
-        what: What it is, in words.
-        advice: What would make the format of it, as a sentence without its full stop.
+        what: Description of its format.
+        advice: How to convert it, as a sentence without its full stop.
     """
 
     def __init__(self, what: str, advice: str) -> None:
@@ -108,18 +108,18 @@ class OtherFormat(Exception):
 
 
 class IdSink(Protocol):
-    """Takes the ids of a file as the first pass comes by them."""
+    """Receives the ids of a file from the first pass."""
 
     def add(self, external_id: str, ordinal: int, offset: int, /) -> None:
-        """Take a usable id: that of the offer at this position, from 1, which begins at this byte of the content."""
+        """Add a usable id with its offer's number, from 1, and the offer's first byte in the content."""
 
 
 class FormatScan(Protocol):
     """The first pass of one format: it sees every tag, counts offers and reads the head.
 
     Attributes:
-        offer_count: Offers so far.
-        boundary: Byte offset where the last offer began or ended.
+        offer_count: Number of offers so far.
+        boundary: Byte offset of the last beginning or end of an offer.
         inside_offer: Whether an offer is open.
     """
 
@@ -146,9 +146,9 @@ class FormatScan(Protocol):
         Args:
             parser: The parser, with the root open.
             root: Name of the root, without its namespace.
-            attributes: Those of the root.
-            namespaces: Those that the root declares.
-            source: The bytes that the parser is at.
+            attributes: Attributes of the root.
+            namespaces: Namespaces that the root declares.
+            source: Bytes at the parser's position.
 
         Raises:
             FeedFault: STRUCTURE_WRONG.
@@ -156,17 +156,17 @@ class FormatScan(Protocol):
 
     @property
     def stock_only(self) -> bool:
-        """Whether the file updates prices and stock and describes nothing."""
+        """Whether the file only updates prices and stock, without a description of any offer."""
 
     def finish(self, skipped_lines: int, /) -> list[str]:
-        """Check that the file had the parts it needs, and return warnings for the whole file.
+        """Check that the file has all required parts, and return warnings for the whole file.
 
         Args:
-            skipped_lines: Line breaks before the content, to be added to every line number.
+            skipped_lines: Number of line breaks before the content, which is added to every line number.
 
         Raises:
             FeedFault: STRUCTURE_WRONG.
-            OtherFormat: The root is that of the format, and what is inside is another.
+            OtherFormat: The root is that of the format, but the content is of another format.
         """
 
 
@@ -174,10 +174,10 @@ ScanFactory = Callable[[IdSink, PositionWriter, Limits], FormatScan]
 
 
 def require_mode(scan: FeedScan, mode: load_pb2.LoadMode) -> None:
-    """Refuses a file that would do in this mode what nobody wants.
+    """Check that a file may be loaded in a mode.
 
     Raises:
-        FeedFault: STOCK_ONLY for an update of prices and stock that is loaded as the whole feed.
+        FeedFault: STOCK_ONLY, an update of prices and stock is loaded as the whole feed.
     """
     if scan.stock_only and mode != load_pb2.LOAD_MODE_PATCH:
         raise FeedFault(

@@ -1,6 +1,6 @@
-"""Where the offers of an XML format stand, what they are called, and where their ids are.
+"""Structure of an XML format: the path to its offers, their names, and the places of their ids.
 
-Names of elements are written as expat writes them: the namespace, a blank and the local name, or the local name alone.
+Names of elements are in expat's notation: the namespace, a blank and the local name, or only the local name.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ MAX_ID_CHARS = 256
 
 @dataclass(frozen=True, slots=True)
 class IdRule:
-    """Where an offer has its id: in an attribute, or in one of its elements.
+    """Place of an offer's id: an attribute, or one of its elements.
 
     Attributes:
-        attribute: Name of the attribute; empty where elements have it.
-        ranks: Elements straight under the offer that may hold the id, each with its rank; of those that are not empty
-            the one with the lowest rank counts, and of several with one rank the first.
+        attribute: Name of the attribute; empty: an element has the id.
+        ranks: Child elements that may contain the id, with their ranks. Of those that are not empty, the one with the
+            lowest rank counts; with equal ranks, the first one.
     """
 
     attribute: str = ""
     ranks: Mapping[str, int] = field(default_factory=dict)
 
     def read(self, offer: FeedOffer) -> str:
-        """Return the id without blanks around it; empty when the offer has none."""
+        """Return the id without blanks around it; empty: the offer has none."""
         if self.attribute:
             return (offer.get(self.attribute) or "").strip()
         best, best_rank = "", len(self.ranks)
@@ -42,12 +42,12 @@ class IdRule:
 
 @dataclass(frozen=True, slots=True)
 class OfferShape:
-    """The skeleton of a format.
+    """Structure of a format.
 
     Attributes:
-        containers: From the root to the parent of the offers, the names that the element may have on each level.
-        offers: Names that an offer may have.
-        ids: Where its id is.
+        containers: Allowed names of the element on each level, from the root to the parent of the offers.
+        offers: Allowed names of an offer's element.
+        ids: Rule for the id of an offer.
     """
 
     containers: tuple[frozenset[str], ...]
@@ -56,11 +56,11 @@ class OfferShape:
 
     @property
     def offer_tags(self) -> list[str]:
-        """The names of offers as lxml writes them."""
+        """The names of offers in lxml's notation."""
         return sorted(lxml_name(name) for name in self.offers)
 
     def is_container(self, element: etree._Element | None) -> bool:
-        """Says whether offers straight under this element count, as in the first pass."""
+        """Return whether this element may contain offers, as in the first pass."""
         for names in reversed(self.containers):
             if element is None or expat_name(str(element.tag)) not in names:
                 return False
@@ -69,13 +69,13 @@ class OfferShape:
 
 
 def lxml_name(name: str) -> str:
-    """Return an element's name as lxml writes it."""
+    """Convert an element's name to lxml's notation."""
     namespace, _, local = name.rpartition(" ")
     return f"{{{namespace}}}{local}" if namespace else local
 
 
 def expat_name(name: str) -> str:
-    """Return an element's name as expat writes it."""
+    """Convert an element's name to expat's notation."""
     return name[1:].replace("}", " ", 1) if name.startswith("{") else name
 
 

@@ -1,4 +1,4 @@
-"""Short texts of an offer: escapes that were escaped once more, and titles that are made of other fields."""
+"""Short texts of an offer: unescape texts that were escaped twice, and join titles from other fields."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ _ESCAPE: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Z
 
 
 def unescape_once(text: str) -> str:
-    """Return a text with the references of HTML in it resolved, such as `&quot;`; those that are unknown stay.
+    """Return a text with HTML references such as `&quot;` resolved; unknown references are kept.
 
-    What an XML parser gives has none, unless whoever wrote it escaped it twice.
+    The text from an XML parser has such references only if it was escaped twice.
     """
     return _ESCAPE.sub(lambda reference: html.unescape(reference[0]), text)
 
 
 def says_something(text: str) -> bool:
-    """Say whether a title has a letter or a digit; a dot or a dash stands for none."""
+    """Return whether a title has a letter or a digit; a dot or a dash is only a filler."""
     return text[:1].isalnum() or any(char.isalnum() for char in text)
 
 
 def join_title(prefix: str, vendor: str, model: str) -> str:
-    """Return a title of these parts, each but the model left out where it is empty or another one says it."""
+    """Join a title; prefix and vendor are left out if they are empty or another part contains them."""
     parts = [model]
     if vendor and not _has_words(model, vendor) and not _has_words(prefix, vendor):
         parts.insert(0, vendor)
@@ -33,7 +33,7 @@ def join_title(prefix: str, vendor: str, model: str) -> str:
 
 
 def _has_words(text: str, words: str) -> bool:
-    """Say whether a text holds these words, whole and one behind the other."""
+    """Return whether a text contains these words as a sequence of complete words."""
     text, words = text.casefold(), words.casefold()
     at = text.find(words)
     while at >= 0:

@@ -1,4 +1,4 @@
-"""First pass over one XML format: counts offers and their tags, takes their ids, reads the head wherever it stands."""
+"""First pass over an XML format: counts offers and their tags, collects ids, and reads the head at any place."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SMALL_GAP = 4_096
 
 
 class TreeScan:
-    """Sees every tag of a file once. A format names its parts and says what it takes from outside of the offers.
+    """Base of the formats' scans. A format defines its structure and the elements it reads outside of offers.
 
     Attributes:
         name: Name of the format.
-        title: What people call it.
-        shape: Where its offers stand.
-        describing_tags: Elements of offers without any of which a file updates prices and stock only.
+        title: Name for people.
+        shape: Structure of the format.
+        describing_tags: Elements that describe offers; a file without any of them only updates prices and stock.
     """
 
     name: ClassVar[str]
@@ -57,30 +57,30 @@ class TreeScan:
         self._id_rank = 0
 
     def open_root(self, attributes: dict[str, str], namespaces: frozenset[str], /) -> None:
-        """Look at the root's attributes and at the namespaces declared there.
+        """Check the root's attributes and declared namespaces.
 
         Raises:
             FeedFault: STRUCTURE_WRONG.
         """
 
     def head_elements(self) -> Mapping[tuple[str, ...], HeadElement]:
-        """Return what takes attributes and text of which elements outside of offers, by their path under the root."""
+        """Return the readers of elements outside of offers, by path below the root; they get attributes and text."""
         return {}
 
     def unknown_tags(self) -> Iterable[str]:
-        """Return the tags of offers that the format does not know, as expat writes them, in order."""
+        """Return, sorted, the tags of offers that the format does not know, in expat's notation."""
         return ()
 
     def show_tag(self, tag: str) -> str:
-        """Return a tag of `unknown_tags` as it is shown to people."""
+        """Return a tag of `unknown_tags` for messages."""
         return tag.rpartition(" ")[2]
 
     def is_stray(self, _name: str, /) -> bool:
-        """Says whether an element among the offers that is none has no business there."""
+        """Return whether an element among the offers that is not an offer is unexpected there."""
         return True
 
     def head_warnings(self) -> list[str]:
-        """Return what the seller should know of the head. Called at the end of a file that has offers."""
+        """Return warnings about the head. Called at the end of a file with offers."""
         return []
 
     def attach(
@@ -91,7 +91,7 @@ class TreeScan:
         namespaces: frozenset[str],
         source: ParsedBytes,
     ) -> None:
-        """Set the handlers; the root is open already."""
+        """Set the parser's handlers; the root is open already."""
         self._source = source
         self._root = root
         self.open_root(attributes, namespaces)
@@ -100,10 +100,10 @@ class TreeScan:
         parser.StartElementHandler, parser.EndElementHandler = self._outside
 
     def finish(self, skipped_lines: int) -> list[str]:
-        """Check the containers and what is in them, and return warnings for the file as a whole.
+        """Check the containers and their content, and return warnings for the file as a whole.
 
         Args:
-            skipped_lines: Line breaks before the content.
+            skipped_lines: Number of line breaks before the content.
 
         Raises:
             FeedFault: STRUCTURE_WRONG.
@@ -131,13 +131,13 @@ class TreeScan:
 
     @property
     def stock_only(self) -> bool:
-        """Whether the offers have prices and stock and nothing that describes them."""
+        """Whether the offers have only prices and stock, and no element that describes them."""
         return self.offer_count > 0 and self.describing_tags.isdisjoint(self.child_tags)
 
     def _show_stray(self, name: str) -> str:
         namespace, _, local = name.rpartition(" ")
         if local == _local(self.shape.offers):
-            # The tag is the right one; its namespace is what makes another of it.
+            # The tag is right, but its namespace is wrong.
             return f'{local} xmlns="{shown(namespace)}"'
         return shown(self.show_tag(name))
 
@@ -148,7 +148,7 @@ class TreeScan:
         head_elements = self.head_elements()
         head_depths = frozenset(map(len, head_elements))
         path: list[str] = []
-        # How many containers are open, one in the other from the root on.
+        # Number of open nested containers, from the root on.
         matched = 1
         reading: tuple[HeadElement, dict[str, str], int] | None = None
         text = _Text(parser, self._limits.text_chars)
@@ -258,7 +258,7 @@ class TreeScan:
 
 
 class _Text:
-    """The text of one element, gathered piece by piece."""
+    """Collects the text of one element piece by piece."""
 
     def __init__(self, parser: expat.XMLParserType, limit: int) -> None:
         self._parser = parser
@@ -267,11 +267,11 @@ class _Text:
         self._chars = 0
 
     def begin(self) -> None:
-        """Gather from here on."""
+        """Begin to collect."""
         self._parser.CharacterDataHandler = self._add
 
     def end(self) -> str:
-        """Return what was gathered, and gather no more."""
+        """Stop collecting, and return the text."""
         self._parser.CharacterDataHandler = None
         text = "".join(self._pieces)
         self._pieces.clear()
@@ -287,7 +287,7 @@ class _Text:
 
 
 def too_deep(parser: expat.XMLParserType, max_depth: int) -> FeedFault:
-    """Return the fault for elements nested beyond the limit, at the parser's place."""
+    """Return the fault for elements that are nested too deeply, at the parser's position."""
     return FeedFault("UNSAFE_XML", f"Elements are nested more than {max_depth} deep", line=parser.CurrentLineNumber)
 
 

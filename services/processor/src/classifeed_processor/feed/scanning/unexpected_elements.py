@@ -1,4 +1,4 @@
-"""Elements among the offers that are no offers: mostly offers whose tag is misspelt."""
+"""Unexpected elements among the offers, mostly offers with a misspelt tag."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _SHOWN_TAGS = 20
 
 @dataclass(slots=True)
 class StrayTag:
-    """One name of such elements.
+    """A tag of unexpected elements.
 
     Attributes:
-        line: Where it stands first.
-        count: How often it stands there.
+        line: Line of the first one.
+        count: Number of elements with this tag.
     """
 
     line: int
@@ -22,14 +22,14 @@ class StrayTag:
 
 
 class StrayTags:
-    """Counts them by name, in the order of the file. Keeps the first names only: a file may have any number."""
+    """Counts unexpected elements by tag, in the order of the file. It keeps only the first tags, to bound memory."""
 
     def __init__(self) -> None:
         self._tags: dict[str, StrayTag] = {}
         self._others = 0
 
     def add(self, name: str, find_line: Callable[[], int]) -> None:
-        """Count an element. Reads its line where it is the first one with its name."""
+        """Count an element; its line is read if it is the first one with its tag."""
         tag = self._tags.get(name)
         if tag is None:
             if len(self._tags) == _SHOWN_TAGS:
@@ -39,15 +39,15 @@ class StrayTags:
         tag.count += 1
 
     def first(self) -> tuple[str, int] | None:
-        """Return name and line of the first one; None when there is none."""
+        """Return tag and line of the first unexpected element; None: there is none."""
         return next(((name, tag.line) for name, tag in self._tags.items()), None)
 
     def warning(self, show: Callable[[str], str], skipped_lines: int) -> str:
-        """Return the words for all of them.
+        """Return a warning about all unexpected elements.
 
         Args:
-            show: Returns a name as it is shown to people.
-            skipped_lines: Line breaks before the content.
+            show: Function that returns a tag for messages.
+            skipped_lines: Number of line breaks before the content.
         """
         counted = [
             f"<{show(name)}> ({tag.count:,}, first on line {tag.line + skipped_lines})"

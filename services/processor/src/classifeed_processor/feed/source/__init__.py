@@ -1,1 +1,1 @@
-"""How the bytes of a feed file are had: containers, encodings, positions, and limits on all of them."""
+"""Access to the bytes of a feed file: containers, encodings, positions, and limits."""

@@ -1,4 +1,4 @@
-"""The content of a source as both passes see it: blanks before the first tag dropped, wide encodings unfolded."""
+"""The content of a source for both passes: without blanks before the first tag, and with UTF-16 converted to UTF-8."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ CHUNK_BYTES = 256 << 10
 
 @contextlib.contextmanager
 def open_content(source: SourceFile, opening: Opening) -> Iterator[ByteStream]:
-    """Give the content from its first `<`, in an encoding of one byte for each ASCII character.
+    """Open the content from its first `<`, in an encoding with one byte per ASCII character.
 
-    Both passes read through here, so that a byte offset means the same in both.
+    Both passes use this stream, so that a byte offset means the same in both.
     """
     with source.open() as stream:
         remaining = opening.skip_bytes
@@ -27,7 +27,7 @@ def open_content(source: SourceFile, opening: Opening) -> Iterator[ByteStream]:
 
 
 class _Unfolded:
-    """UTF-16 read as UTF-8."""
+    """A stream that converts UTF-16 to UTF-8."""
 
     def __init__(self, stream: ByteStream, codec: str) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""What a file may declare in a document type of its own: short names for short texts, and nothing that grows."""
+"""Checks of the document type in a file: only short entities with short texts are allowed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _REFERENCE = re.compile(r"&[^#]")
 
 
 class Doctype:
-    """Refuses, while expat reads it, what has no place in a feed or makes it grow.
+    """Rejects unsafe declarations while expat reads them.
 
-    expat and libxml2 differ in what they make of parameter entities, and both let a default value of an attribute grow
-    with each element that lacks it.
+    expat and libxml2 treat parameter entities differently. In both, a default value of an attribute takes memory for
+    each element without the attribute.
 
     Attributes:
-        is_outer: Whether it names declarations outside of the file, which nobody reads.
-        has_subset: Whether the file declares anything itself.
-        has_entities: Whether it declares texts that its offers may be longer by than they look.
+        is_outer: Whether the document type refers to declarations outside of the file, which are never read.
+        has_subset: Whether the file contains declarations.
+        has_entities: Whether it declares entities, so that offers may be longer than their source.
     """
 
     def __init__(self, parser: expat.XMLParserType, limits: Limits) -> None:
@@ -39,7 +39,7 @@ class Doctype:
         parser.SkippedEntityHandler = self._refuse_unknown
 
     def check_size(self) -> None:
-        """Refuse a document type that has become too large. For each piece of the file.
+        """Check the size of the document type; call it for each piece of the file.
 
         Raises:
             FeedFault: UNSAFE_XML.
@@ -82,7 +82,8 @@ class Doctype:
             raise self._refusal(f"The attribute {attribute[:40]} of <{element[:40]}> has a default value")
 
     def _refuse_unknown(self, name: str, _is_parameter: bool) -> None:
-        # expat would go on, as it might be declared outside; libxml2 stops there, when half of the offers are sent.
+        # expat would continue, because the entity may be declared outside; libxml2 would stop there in the second pass,
+        # after a part of the offers was sent.
         reason, fix = undefined_entity(name)
         raise FeedFault("MALFORMED_XML", reason, line=self._parser.CurrentLineNumber, fix=fix)
 

@@ -1,4 +1,4 @@
-"""Whether bytes are what they say they are."""
+"""Checks whether bytes are UTF-8."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from classifeed_processor.feed.source.content import CHUNK_BYTES
 from classifeed_processor.feed.source.source import ByteStream
 
-# Fewer pairs than this may be UTF-8 by chance in a text of single bytes.
+# With fewer multi-byte sequences, a single-byte text may look like UTF-8 by chance.
 _SURE_PAIRS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Utf8Measure:
-    """How far a content is UTF-8.
+    """Result of a check for UTF-8.
 
     Attributes:
-        bad_offset: Byte offset of the first byte that is not, or -1.
-        multibyte: Characters of more than one byte before that.
+        bad_offset: Offset of the first byte that is not UTF-8; -1: there is none.
+        multibyte: Number of multi-byte characters before it.
     """
 
     bad_offset: int
@@ -26,7 +26,7 @@ class Utf8Measure:
 
 
 def measure_utf8(stream: ByteStream, until: int) -> Utf8Measure:
-    """Read the content up to byte `until`, or a little further, and say whether it is UTF-8."""
+    """Check whether the content is UTF-8 up to byte `until`, or a little further."""
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     offset = multibyte = 0
     while offset <= until:
@@ -49,12 +49,12 @@ def _count_multibyte(text: str) -> int:
 
 
 def is_single_byte(encoding: str) -> bool:
-    """Says whether this forced encoding has one byte for each character."""
+    """Return whether the parser's encoding has one byte per character."""
     return encoding != "utf-8"
 
 
 def looks_like_utf8(prefix: bytes) -> bool:
-    """Says whether bytes that claim to be of a one-byte encoding are UTF-8 beyond doubt."""
+    """Return whether bytes that are declared as a single-byte encoding are clearly UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     try:
         text = decoder.decode(prefix)

@@ -1,4 +1,4 @@
-"""What a feed may cost at most, before it is refused."""
+"""Limits on the resources that a feed may take."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds on one file. Each is far above what real feeds need and far below what would hurt the process.
+    """Limits on one file. Each is far above the needs of real feeds, and far below what would harm the process.
 
     Attributes:
-        content_bytes: Size after unpacking.
-        ratio: Unpacked to packed size that is refused, past `ratio_free_bytes`.
-        ratio_free_bytes: Unpacked bytes for which the ratio is not looked at.
+        content_bytes: Size after unpacking, in bytes.
+        ratio: Ratio of unpacked to packed size, beyond `ratio_free_bytes`.
+        ratio_free_bytes: Unpacked size up to which the ratio is not checked, in bytes.
         depth: Nesting of elements.
-        token_bytes: One comment or other piece that must be held as a whole.
-        tag_bytes: One tag with its attributes, of which each costs more than its bytes.
-        doctype_bytes: The document type with its declarations.
-        entity_bytes: The text of one entity that the file declares.
-        offer_bytes: One offer past which the offer alone is rejected (OFFER_TOO_LARGE).
-        offer_elements: Elements straight under an offer past which it is rejected too: libxml2's messages about one of
-            them cost as much as there are.
-        element_bytes: One offer past which the file is refused.
-        element_count: Elements inside one offer past which the file is refused: each costs the second pass thirty times
-            the bytes of the shortest tag.
-        head_bytes: Everything of the file that is not inside an offer.
-        head_elements: Elements between two offers, or before the first one.
-        text_chars: One text that is taken as a whole: an id, or a name in the head of the file.
-        names: Different names of tags and attributes.
-        name_chars: All of these together.
-        namespace_chars: One namespace: it is a part of each name that has it.
-        offers: Offers; eight bytes of memory each, and more for each id that stands twice.
-        archive_entries: Files and folders that the directory of an archive lists.
-        archive_directory_bytes: Size of that directory.
-        gzip_header_bytes: Name and comment of a gzip member together.
-        gzip_members: Members that a gzip file may have whatever they hold; real files have one, seldom hundreds.
-        gzip_member_bytes: What each member beyond those must unpack to on average.
+        token_bytes: Size of a comment or another piece that must be held in memory, in bytes.
+        tag_bytes: Size of a tag with its attributes, each of which takes more memory than its bytes.
+        doctype_bytes: Size of the document type with its declarations, in bytes.
+        entity_bytes: Size of a declared entity's text, in bytes.
+        offer_bytes: Size of an offer, in bytes; a larger offer is rejected (OFFER_TOO_LARGE).
+        offer_elements: Number of an offer's child elements; an offer with more is rejected, because the cost of each
+            message of libxml2 grows with their number.
+        element_bytes: Size of an offer, in bytes; with a larger one the file is refused.
+        element_count: Number of elements inside an offer; with more the file is refused, because each takes the second
+            pass thirty times the bytes of the shortest tag.
+        head_bytes: Size of the content outside of offers, in bytes.
+        head_elements: Number of elements between two offers, or before the first one.
+        text_chars: Length of a text that is held in memory: an id, or a name in the head of the file.
+        names: Number of different names of tags and attributes.
+        name_chars: Total length of these names, in characters.
+        namespace_chars: Length of a namespace, which is part of each name in it, in characters.
+        offers: Number of offers; each takes eight bytes of memory, and each repeated id takes more.
+        archive_entries: Number of files and folders in the directory of an archive.
+        archive_directory_bytes: Size of this directory, in bytes.
+        gzip_header_bytes: Total size of name and comment of a gzip member, in bytes.
+        gzip_members: Number of members that a gzip file may have without a check; real files have one, seldom hundreds.
+        gzip_member_bytes: Average unpacked size that further members must have, in bytes.
     """
 
     content_bytes: int = 20 << 30

@@ -1,4 +1,4 @@
-"""How the characters of a file are read, as its first bytes say."""
+"""Beginning of an XML file: skipped bytes, encoding, and a missing declaration."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """Text that both passes read in the content and that does not stand in the file.
+    """Text that is inserted into the content for both passes, but is not in the file.
 
     Attributes:
-        offset: Byte of the content at which it stands.
-        text: The text; without a line break.
+        offset: Offset of the text in the content, in bytes.
+        text: Inserted text, without a line break.
     """
 
     offset: int
@@ -20,15 +20,15 @@ class Insertion:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How to read the characters of an XML file.
+    """Beginning and encoding of an XML file.
 
     Attributes:
-        skip_bytes: Byte order mark and blanks before the first `<`.
-        skip_lines: Line breaks among these, to be added to every line number.
-        wide: Python codec to decode with before parsing, for encodings of two bytes a character; empty otherwise.
-        encoding: Encoding to force on both parsers.
-        declared: What the declaration says; empty when it says nothing.
-        inserted: A declaration that the root lacks; None where it lacks none.
+        skip_bytes: Number of bytes before the first `<`: byte order mark and blanks.
+        skip_lines: Number of line breaks among them, which is added to every line number.
+        wide: Python codec to decode UTF-16 with before parsing; empty for other encodings.
+        encoding: Encoding to set for both parsers.
+        declared: Encoding in the XML declaration; empty: none.
+        inserted: Declaration that is missing in the root; None: none is missing.
     """
 
     skip_bytes: int

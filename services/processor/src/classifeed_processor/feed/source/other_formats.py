@@ -1,4 +1,4 @@
-"""Names for files of formats that are known and not read, from how they begin; what can be done with them."""
+"""Names of known unsupported formats, recognised by their first bytes, with advice for the seller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TABLE_ADVICE: Final = (
 )
 WORKBOOK_FIX: Final = f"{TABLE_ADVICE}: `classifeed feed formats native --sample FILE` saves a sample."
 WORKBOOK: Final = "an Excel workbook (XLSX), a table"
-# By the name of the root; where several formats share one, by an element that only this one begins with.
+# By the name of the root; if several formats share it, by an element that only one of them begins with.
 _ROOTS: Final = {
     "Ads": "a feed for Avito's autoload",
     "realty-feed": "a feed for Yandex Realty",
@@ -41,7 +41,7 @@ _COLUMN_CHARS: Final = 30
 
 
 def name_xml(root: str, start: bytes) -> str:
-    """Return what an XML file with this root is that begins so, or an empty string."""
+    """Return the format of an XML file, by its root and first bytes; empty: unknown."""
     for name, pattern, what in _FIRST_ELEMENTS:
         if root == name and pattern.search(start):
             return what
@@ -49,12 +49,12 @@ def name_xml(root: str, start: bytes) -> str:
 
 
 def name_table(text: str) -> str:
-    """Return what a table that begins with this text is, or an empty string where it is none.
+    """Return a description of the table that begins with this text; empty: it is not a table.
 
-    A table has the same separator about as often in each of its first lines.
+    A table has at least as many separators in each of its first lines as in the first one.
     """
     lines = [line for line in text.splitlines()[:5] if line.strip() and not line.startswith("#")]
-    # The last line may be cut.
+    # The last line may be incomplete.
     whole = lines[:-1] if len(lines) > 2 else lines
     if len(lines) < 2:
         return ""

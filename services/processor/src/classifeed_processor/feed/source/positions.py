@@ -1,4 +1,4 @@
-"""Where each offer lies in the content, kept on disk between the passes: eight bytes an offer, no memory."""
+"""Positions of the offers in the content, kept on disk between the passes; each takes eight bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ROWS = 32_768
 
 
 class PositionWriter:
-    """Takes the offers' byte ranges in order."""
+    """Writes the byte ranges of the offers, in their order."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -19,7 +19,7 @@ class PositionWriter:
         self._end = 0
 
     def add(self, start: int, end: int) -> None:
-        """Note one offer. Ranges grow and do not overlap."""
+        """Add the range of an offer. Ranges must grow and not overlap."""
         self._pending.append(start - self._end)
         self._pending.append(end - start)
         self._end = end
@@ -27,7 +27,7 @@ class PositionWriter:
             self._flush()
 
     def close(self) -> None:
-        """End the file; may be called again."""
+        """Flush and close the file. Idempotent."""
         if not self._file.closed:
             self._flush()
             self._file.close()

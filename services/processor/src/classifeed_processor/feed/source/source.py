@@ -1,4 +1,4 @@
-"""Opening a source file by its content: what it is packed in, and a bounded stream of what is inside."""
+"""Open a source file: detect its container, and read its content as a bounded stream."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from classifeed_processor.feed.source.limits import Limits
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
-# A zip archive without any file in it is nothing but the end of its directory.
+# An empty zip archive consists only of the end of its directory.
 EMPTY_ZIP_MAGIC = b"PK\x05\x06"
 
 
 class ByteStream(Protocol):
-    """Something to read bytes from."""
+    """A stream of bytes."""
 
     def read(self, size: int, /) -> bytes:
         """Return up to `size` bytes; empty at the end."""
@@ -27,9 +27,9 @@ class ByteStream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A local file as it came, and how to read what is inside it.
+    """A local source file with its container.
 
-    It can be opened as often as wanted; each time it gives the same bytes.
+    It can be opened any number of times, and yields the same bytes each time.
 
     Attributes:
         container: plain, gzip or zip.
@@ -46,8 +46,8 @@ class SourceFile:
         """Yield the unpacked content from its beginning.
 
         Raises:
-            FeedFault: Also while reading: ARCHIVE_BROKEN, or FILE_TOO_LARGE when a limit is passed.
-            OSError: The disk cannot be read, which says nothing of the file.
+            FeedFault: ARCHIVE_BROKEN, or FILE_TOO_LARGE if a limit is exceeded; also while reading.
+            OSError: The disk cannot be read, which is not a fault of the file.
         """
         with self.path.open("rb") as raw:
             stream: ByteStream = raw
@@ -59,7 +59,7 @@ class SourceFile:
 
 
 class BoundedStream:
-    """A stream that stops with a FeedFault where a limit is passed, and that counts its bytes."""
+    """A stream that counts its bytes, and raises FeedFault if a limit is exceeded."""
 
     def __init__(self, stream: ByteStream, *, packed_bytes: int, limits: Limits) -> None:
         self._stream = stream
@@ -91,7 +91,7 @@ class BoundedStream:
 
 
 def open_source(path: Path, limits: Limits) -> SourceFile:
-    """Return how to read the file at `path`, found from its first bytes and never from its name.
+    """Return the source file at `path`; its container is detected by its first bytes, never by its name.
 
     Raises:
         FeedFault: ARCHIVE_BROKEN, ARCHIVE_AMBIGUOUS or, for a workbook, UNKNOWN_FORMAT.

@@ -1,4 +1,4 @@
-"""The piece of the source that the second pass is in: columns and excerpts for what is wrong, without reading twice."""
+"""Window on the source at the position of the second pass, for columns and excerpts without a second read."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from classifeed_processor.feed.source.source import ByteStream
 
 
 class SourceWindow:
-    """A stream for the parser that remembers the bytes since the offer at hand began.
+    """A stream for the parser that keeps the bytes since the beginning of the current offer.
 
-    `forget_before` is called as offers are done; memory is one chunk and one offer.
+    Call `forget_before` after each offer; then memory holds one chunk and one offer.
 
     Args:
         stream: The content.
-        encoding: That of its bytes.
-        inserted: What of the content does not stand in the file.
+        encoding: Encoding of the content.
+        inserted: Text of the content that is not in the file.
     """
 
     def __init__(self, stream: ByteStream, encoding: str, inserted: Insertion | None = None) -> None:
@@ -32,7 +32,7 @@ class SourceWindow:
         self._column_offset = 0
 
     def read(self, size: int, /) -> bytes:
-        """Return the next bytes of the stream, as the parser reads them."""
+        """Return the next bytes of the stream."""
         data = self._stream.read(size)
         cut = min(max(self._kept_from - self._base, 0), len(self._bytes))
         if cut:
@@ -42,23 +42,24 @@ class SourceWindow:
         return data
 
     def read_until(self, offset: int) -> None:
-        """Read on until the window holds what stands before this byte offset, or the stream has ended."""
+        """Read until the window contains all bytes before an offset, or the stream has ended."""
         while self._base + len(self._bytes) < offset and self.read(CHUNK_BYTES):
             pass
 
     def forget_before(self, offset: int) -> None:
-        """Says that nothing before this byte offset will be requested."""
+        """Allow to drop the bytes before an offset."""
         self._kept_from = offset
 
     def line(self, offset: int) -> int:
-        """Return the line, from 1, of a byte offset inside the window. Requested offsets may only grow."""
+        """Return the line, from 1, of a byte offset inside the window. Offsets must not decrease between calls."""
         self._line += self._bytes.count(b"\n", self._line_offset - self._base, offset - self._base)
         self._line_offset = offset
         return self._line
 
     def column(self, offset: int) -> int:
-        """Return the column, in characters from 1, of a byte offset inside the window. Requested offsets may only
-        grow.
+        """Return the column, in characters from 1, of a byte offset inside the window.
+
+        Offsets must not decrease between calls.
         """
         start, index = self._column_offset - self._base, offset - self._base
         line_start = self._bytes.rfind(b"\n", start, index) + 1
@@ -73,16 +74,16 @@ class SourceWindow:
         return self._bytes[start - self._base : end - self._base]
 
     def text(self, data: bytes) -> str:
-        """Return source bytes as characters."""
+        """Decode source bytes."""
         return data.decode(self.encoding, "replace")
 
     def _base_line_and_column(self, offset: int) -> None:
-        """Count up to an offset before which the bytes go."""
+        """Count lines and columns up to an offset, before earlier bytes are dropped."""
         self.line(max(self._line_offset, offset))
         self.column(max(self._column_offset, offset))
 
     def _length(self, start: int, end: int) -> int:
-        """Return the characters of a range of the window that the file itself has."""
+        """Return the number of characters in a range of the window, without inserted text."""
         data = self._bytes[start:end]
         inserted = self._inserted
         if inserted is not None and start + self._base <= inserted.offset < end + self._base:

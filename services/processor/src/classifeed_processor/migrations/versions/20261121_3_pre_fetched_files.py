@@ -1,4 +1,4 @@
-"""Tasks of fetched files and of removed feeds beside those of uploads."""
+"""Tasks of fetched files and of removed feeds, in addition to those of uploads."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Issues in the order of the file instead of the order of ids; the previous version sorts until it is gone."""
+"""Order issues by the file instead of by ids; the previous version sorts without an index until it is replaced."""
 
 from alembic import op
 
@@ -8,9 +8,9 @@ PHASE = "pre"
 
 
 def upgrade() -> None:
-    # The table is the largest one and is written to all the time.
+    # The table is the largest one and is written all the time.
     with op.get_context().autocommit_block():
-        # What an attempt that died may have left behind is no usable index.
+        # An interrupted attempt may have left an invalid index.
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS offer_errors_by_line")
         op.execute(
             "CREATE INDEX CONCURRENTLY offer_errors_by_line"

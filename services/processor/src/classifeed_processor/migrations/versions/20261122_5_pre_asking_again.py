@@ -1,4 +1,4 @@
-"""Tasks ask again for replies that do not come, and know the job that runs them."""
+"""Tasks request missing replies again, and store the job that runs them."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Tasks refer to their files themselves."""
+"""Tasks have their own references to their files."""
 
 from alembic import op
 
@@ -11,7 +11,7 @@ PHASE = "pre"
 
 def upgrade() -> None:
     op.execute(ddl("blob_refs", 1))
-    # Of tasks made before, whose files have no owner: nobody deletes those, and a copy of ours comes with their rerun.
+    # Files of existing tasks have no owner and are never deleted; a rerun of such a task makes a copy of the file.
     op.execute(
         """
         INSERT INTO blobs (sha256, ref_count, touched_at)

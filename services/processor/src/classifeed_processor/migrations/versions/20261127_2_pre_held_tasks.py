@@ -1,4 +1,4 @@
-"""Tasks that wait for a decision keep what they wait for."""
+"""Tasks can be held, and store the hold and the decision."""
 
 from alembic import op
 

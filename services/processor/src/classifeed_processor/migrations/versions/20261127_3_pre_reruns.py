@@ -1,4 +1,4 @@
-"""Tasks that load the file of an earlier one again."""
+"""Tasks can load the file of an earlier task again."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Tasks know the currency of amounts without one, and issues how often they occur in their offer."""
+"""Tasks have a default currency, and issues a count of their occurrences in the offer."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Tasks know since when they are loaded: the wait in the queue is no part of it."""
+"""Tasks store when their first run began, after the wait in the queue."""
 
 from alembic import op
 

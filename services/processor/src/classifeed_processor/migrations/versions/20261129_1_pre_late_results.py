@@ -1,4 +1,4 @@
-"""What was found out late about offers of a task, so that it counts once."""
+"""Late errors of a task's offers, so that each counts once."""
 
 from alembic import op
 

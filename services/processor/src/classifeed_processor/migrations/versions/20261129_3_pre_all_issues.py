@@ -1,4 +1,4 @@
-"""All issues of a load are kept: rows have the parameters of their sentences, further issues are chunks and files."""
+"""All issues of a load are kept: rows have the parameters of their texts, further issues are chunks and files."""
 
 from alembic import op
 
@@ -37,7 +37,7 @@ def upgrade() -> None:
         )
         """
     )
-    # An index that a killed migration has left is unfinished.
+    # A killed migration may have left an invalid index.
     with op.get_context().autocommit_block():
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS offer_errors_by_ordinal")
         op.execute(

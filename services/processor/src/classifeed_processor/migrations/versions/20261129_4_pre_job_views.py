@@ -1,4 +1,4 @@
-"""What waits or runs, and which namespaces are busy since when, as views over the job tables."""
+"""Views over the job tables: waiting and running tasks, and locked namespaces with their times."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""TaskService, which makes tasks and reads what became of them: a file for each family of its methods."""
+"""TaskService, which creates tasks and reads their outcomes, with one file per family of methods."""
 
 from classifeed_processor.rpc.task_service.servicer import task_servicer
 

@@ -1,4 +1,4 @@
-"""The context of a call, which no method reads."""
+"""Type of a call's context, which no method reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods about formats: what can be loaded, with a sample and a schema of it."""
+"""Methods about formats: the supported formats with their samples and schemas."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _KIND_NAMES: Final = {
 
 
 class FormatMethods:
-    """What can be loaded; read from the package itself."""
+    """The supported formats, read from the package."""
 
     async def ListFormats(self, request: ListFormatsRequest, context: Context) -> ListFormatsResponse:
-        """Return every format, in the order in which they are listed to people."""
+        """Return all formats, in the order in which they are listed for people."""
         return ListFormatsResponse(formats=[_to_proto(each) for each in FORMATS])
 
     async def GetFormatFile(self, request: GetFormatFileRequest, context: Context) -> FormatFile:
         """Return the sample or the schema of a format.
 
         Raises:
-            NotFound: there is no such format, or it has no such file.
+            NotFound: the format does not exist, or does not have this file.
         """
         try:
             found = format_named(request.name.removeprefix("formats/"))

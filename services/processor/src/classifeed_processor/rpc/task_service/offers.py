@@ -33,7 +33,7 @@ _DEFAULT_PAGE_ERRORS: Final = 100
 
 
 class OfferMethods:
-    """What is wrong with offers, and where they stand in the file."""
+    """Issues of offers, and the places of offers in the file."""
 
     def __init__(
         self, database: Database, read_issues: ReadIssues, export_issues: ExportIssues, locate_offer: LocateOffer
@@ -94,11 +94,11 @@ class OfferMethods:
                 yield ExportOfferErrorsResponse(content=content, issues=count)
 
     async def LocateOffer(self, request: LocateOfferRequest, context: Context) -> OfferLocation:
-        """Find an offer in the file of a task, by reading the file; one file at a time, the others wait.
+        """Locate an offer in the file of a task by reading the file; one file is read at a time.
 
         Raises:
-            NotFound: there is no such task.
-            FailedPrecondition: its file is gone.
+            NotFound: the task does not exist.
+            FailedPrecondition: the file is gone.
         """
         key = task_key("parent", request.parent)
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
@@ -107,5 +107,5 @@ class OfferMethods:
 
 
 def wanted_of(request: ListOfferErrorsRequest | ExportOfferErrorsRequest) -> IssueFilter:
-    """Return which issues a request is about."""
+    """Return the filter of a request for issues."""
     return IssueFilter(request.level, request.kind, request.code, request.field, request.external_id)

@@ -1,4 +1,4 @@
-"""What requests name, tasks and pages, and the errors where they name none."""
+"""Lookups of the tasks in requests, and errors about invalid fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ async def require_task(tx: Tx, key: TaskKey) -> Task:
     """Return a task.
 
     Raises:
-        NotFound: there is none.
+        NotFound: the task does not exist.
     """
     task = await reading.get_task(tx, key)
     if task is None:
@@ -22,10 +22,10 @@ async def require_task(tx: Tx, key: TaskKey) -> Task:
 
 
 def task_key(field: str, name: str) -> TaskKey:
-    """Return the task of a resource name; `field` is where the request has it.
+    """Return the task of a resource name; `field` is the request's field with the name.
 
     Raises:
-        InvalidArgument: it is not the name of a task.
+        InvalidArgument: the name is not that of a task.
     """
     try:
         return TaskKey.parse(name)
@@ -34,5 +34,5 @@ def task_key(field: str, name: str) -> TaskKey:
 
 
 def invalid_field(field: str, words: str) -> InvalidArgument:
-    """Return the error that says what is wrong with a field."""
+    """Return the error about an invalid field."""
     return InvalidArgument(f"{field.upper()}_INVALID", words, violations=[FieldViolation(field, words)])

@@ -1,4 +1,4 @@
-"""TaskService out of the families of its methods."""
+"""TaskService, composed from the families of its methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods about tasks: making them, deciding about them, reading them."""
+"""Methods about tasks: create, decide, cancel, rerun and read."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _LAST_TASK_ID: Final = (1 << 63) - 1
 
 
 class TaskMethods:
-    """Tasks are kept here.
+    """Methods that change and read tasks.
 
     Args:
-        database: of the tasks.
-        jobs: where the jobs of the tasks are.
-        blobs: where the files are.
+        database: database of the tasks.
+        jobs: job store of the tasks' jobs.
+        blobs: object store of the files.
     """
 
     def __init__(self, database: Database, jobs: JobStore, blobs: BlobStore) -> None:
@@ -57,12 +57,12 @@ class TaskMethods:
         self._blobs = blobs
 
     async def CreateTask(self, request: CreateTaskRequest, context: Context) -> Task:
-        """Make a task, or return the one that the upload, fetch or removal has, or that makes a new one needless.
+        """Create a task, or return the existing one of the upload, fetch or removal, or an equivalent load.
 
         Raises:
             InvalidArgument: the request is not for exactly one of the three.
             AlreadyExists: it has a task for another file, namespace or mode.
-            Unavailable: its file cannot be kept now; ask again.
+            Unavailable: the file cannot be stored now; try again.
         """
         key = await create_task(self._database, self._jobs, request, timeout_s=remaining_s())
         describe_span(seller=key.seller_id, namespace=key.namespace, task=key.task_id)
@@ -70,42 +70,42 @@ class TaskMethods:
         return await self._read_task(key)
 
     async def ConfirmTask(self, request: ConfirmTaskRequest, context: Context) -> Task:
-        """Has a held task do all that it says.
+        """Confirm a held task, so that all of its changes are applied.
 
         Raises:
-            NotFound: there is no such task.
-            FailedPrecondition: it was rejected, or is not held.
+            NotFound: the task does not exist.
+            FailedPrecondition: the task was rejected, or is not held.
         """
         return await self._decide(request.name, HOLD_DECISION_CONFIRM)
 
     async def RejectTask(self, request: RejectTaskRequest, context: Context) -> Task:
-        """Has a held task end without what it is held for.
+        """Reject a held task, so that it ends without the changes that it is held for.
 
         Raises:
-            NotFound: there is no such task.
-            FailedPrecondition: it was confirmed, or is not held.
+            NotFound: the task does not exist.
+            FailedPrecondition: the task was confirmed, or is not held.
         """
         return await self._decide(request.name, HOLD_DECISION_REJECT)
 
     async def CancelTask(self, request: CancelTaskRequest, context: Context) -> Task:
-        """End a task before it has sent its end, and return it.
+        """Cancel a task before it has sent TaskEnd, and return it.
 
         Raises:
-            NotFound: there is none.
-            FailedPrecondition: it is held, has sent its end, or has ended.
+            NotFound: the task does not exist.
+            FailedPrecondition: the task is held, has sent TaskEnd, or has ended.
         """
         key = task_key("name", request.name)
         await cancel_task(self._database, key, timeout_s=remaining_s())
         return await self._read_task(key)
 
     async def RerunTask(self, request: RerunTaskRequest, context: Context) -> Task:
-        """Make a task that loads the file of an earlier one again, and return it.
+        """Create a task that loads the file of an earlier task again, and return it.
 
         Raises:
-            NotFound: there is no earlier one.
+            NotFound: the earlier task does not exist.
             FailedPrecondition: it has not ended, has no file, its file is gone, or its namespace was removed since.
             InvalidArgument: the request_id was used for another task.
-            Unavailable: the object store does not respond; ask again.
+            Unavailable: the object store does not respond; try again.
         """
         key = await rerun_task(
             self._database,
@@ -120,10 +120,10 @@ class TaskMethods:
         return await self._read_task(key)
 
     async def GetTask(self, request: GetTaskRequest, context: Context) -> Task:
-        """Return one task with its statistics.
+        """Return a task with its statistics.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the task does not exist.
         """
         return await self._read_task(task_key("name", request.name))
 
@@ -141,7 +141,7 @@ class TaskMethods:
         return ListTasksResponse(tasks=tasks[:limit], next_page_token=token)
 
     async def FindTasks(self, request: FindTasksRequest, context: Context) -> FindTasksResponse:
-        """Return those of the tasks that there are, and how they stand where that is requested."""
+        """Return the names of the tasks that exist, and on request their state."""
         keys = [task_key("names", name) for name in request.names]
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             if request.with_tasks:

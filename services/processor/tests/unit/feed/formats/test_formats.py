@@ -1,4 +1,4 @@
-"""The registry of formats: each has words, a sample that loads without a word, and a page that agrees with it."""
+"""The registry of formats: each has texts, a sample that loads without issues, and an up-to-date page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Product data of Google and Facebook as shops write it: habits are no errors, and each wrong value has its code."""
+"""Product data of Google and Facebook as shops write it: deviations are accepted, and each wrong value has its code."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_the_sale_price_counts_and_the_price_is_the_old_one(load: Load) -> None:
 
     assert prices("10 EUR", "8 EUR") == (8, 10)
     assert prices("10 EUR", "8") == (8, 10)
-    # Shops fill the field in where there is no sale.
+    # Shops fill in the field even if there is no sale.
     assert prices("10 EUR", "10 EUR") == (10, 0)
     assert prices("10 EUR", "0 EUR") == (10, 0)
     assert prices("", "8 EUR") == (8, 0)
@@ -198,7 +198,7 @@ def test_each_wrong_value_has_its_code(load: Load, changes: dict[str, str | None
     (issue,) = loaded.records[1].errors
     assert (issue.code, issue.level == load_pb2.ISSUE_LEVEL_ERROR) == (code, is_error)
     assert (issue.external_id, issue.ordinal, issue.line) == ("a", 2, 4)
-    # It speaks of the elements of this format and of no other.
+    # It names only elements of this format.
     assert not any(word in issue.message + issue.suggestion + issue.expected for word in ("<name>", "currencyId", "{"))
     assert issue.field.startswith("g:") or issue.field == "color"
     assert not loaded.records[0].errors

@@ -1,4 +1,4 @@
-"""Our own format says everything that an offer can have, and each wrong value has its code and its line."""
+"""Our own format has every field of an offer, and each wrong value has its code and its line."""
 
 from __future__ import annotations
 

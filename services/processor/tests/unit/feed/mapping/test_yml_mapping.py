@@ -1,4 +1,4 @@
-"""One bad offer is one rejected offer, with the place and the words; real habits of shops are no errors."""
+"""One invalid offer is one rejected offer, with position and texts; common deviations are accepted."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def test_every_issue_of_a_code_has_its_place_and_words(load: Load, yml: WriteYml
 
 
 def test_a_flood_of_issues_is_counted_and_cut(load: Load) -> None:
-    """Of product data: an offer of YML has fewer codes and fields than that."""
+    """Product data, because an offer of YML has fewer codes and fields than that."""
     names = [f"custom_label_{n}" for n in range(5)] + [
         "condition", "color", "size", "material", "pattern", "gender", "age_group", "size_type", "size_system",
     ]  # fmt: skip
@@ -331,7 +331,7 @@ def test_categories_in_a_circle_end(load: Load, yml: WriteYml, offer: WriteOffer
 
 
 def test_an_id_that_looks_like_a_stand_in_is_refused(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
-    """Two records of one batch would have one id: that of the offer, and the stand-in of a duplicate."""
+    """Two records of one batch would have the same id: the offer, and a duplicate with the prefix."""
     loaded = load(yml(offer("record:3"), offer("a"), offer("a")))
     assert [record.external_id for record in loaded.records] == ["record:1", "a", "record:3"]
     assert loaded.codes == [("record:1", "ID_RESERVED"), ("a", "DUPLICATE_ID")]
@@ -496,7 +496,7 @@ def test_ids_that_a_spreadsheet_destroyed_are_named(
     loaded = load(yml(offer(external_id), offer("a"), offer(external_id), offer("A7E+11"), offer("7E11")))
     assert loaded.codes == [(external_id, "ID_DESTROYED")] * 2
     of, duplicate = offer_requests_pb2.RECORD_KIND_OFFER, offer_requests_pb2.RECORD_KIND_DUPLICATE
-    # The first one is known to the owner by its id, and stays as it is there.
+    # The service offers knows the first one by its id, and keeps it as it is.
     assert [record.kind for record in loaded.records] == [of, of, duplicate, of, of]
 
 
@@ -513,7 +513,7 @@ def test_the_file_of_mail_ru_is_yml_under_another_root(load: Load, yml: WriteYml
 @pytest.mark.parametrize("tag", ["picture", "url", "available", "category", "name", "price"])
 @pytest.mark.parametrize("text", [" ", ",", "1 ", "&amp;a", "/ ", "1,"])
 def test_long_texts_take_no_time(load: Load, yml: WriteYml, offer: WriteOffer, tag: str, text: str) -> None:
-    """Patterns that begin anew at each blank of a run of blanks would take the square of its length."""
+    """Patterns that restart at each blank of a run of blanks would take quadratic time."""
     inside = f"https://p.test/{text * (120_000 // len(text))}x"
     began = time.process_time()
     load(yml(offer("a", **{tag: inside}, extra=f"<model>{text * 200}</model><vendor>{text * 200}</vendor>")))

@@ -1,4 +1,4 @@
-"""The first occurrence wins, whatever the order, and a collision of hashes is no duplicate."""
+"""The first occurrence wins in any order, and a collision of hashes is not a duplicate."""
 
 from __future__ import annotations
 

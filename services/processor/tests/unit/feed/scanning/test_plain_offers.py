@@ -1,4 +1,4 @@
-"""Offers read by a pattern: what the parser and the schema would say of them, to the letter, or nothing at all."""
+"""Offers read by a pattern: exactly the result of the parser and the schema, or none."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def content_of(offer: FeedOffer, names: tuple[str, ...]) -> list[tuple[str, str,
     return [(str(child.tag), child.text or "", tuple(child.get(name) for name in names)) for child in offer]
 
 
-# Pieces of which sources of elements are made: sound ones, unusual ones, and what only a parser understands.
+# Pieces of which sources of elements are made: common ones, unusual ones, and some that only a parser can read.
 TEXTS = st.lists(
     st.sampled_from(
         ["a", "Ж", "12", " ", "\n", "\r\n", "\r", "\t", ">", '"', "'", "&amp;", "&lt;", "&gt;", "&quot;", "&apos;",
@@ -150,7 +150,7 @@ def test_samples_give_the_same_batches_either_way(scan: Scan, found: object) -> 
 
 
 def test_flaws_have_the_same_places_either_way(scan: Scan, yml: WriteYml, offer: WriteOffer) -> None:
-    """Two pictures that are written alike are two elements, and each issue names its own line."""
+    """Two identical picture elements are different elements, and each issue has its own line."""
     flawed = offer(
         "a", extra="<picture>kettle.jpg</picture>\n\n<picture>kettle.jpg</picture>\n<lat>91</lat><lon>0</lon>"
     )

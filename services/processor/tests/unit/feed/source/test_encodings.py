@@ -1,4 +1,4 @@
-"""Texts come out as they were written, and a declaration that lies is found out."""
+"""Texts are read as they were written, and a wrong declaration is detected."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_windows_1251_under_another_name_is_read_with_a_warning(
     loaded = load(feed(yml, offer, declared, "cp1251"))
     assert [record.content.title for record in loaded.records] == [TEXT, TEXT]
     assert any("windows-1251" in warning for warning in loaded.scan.warnings)
-    # Columns are characters of the encoding that was found.
+    # Columns count characters of the detected encoding.
     line = feed(yml, offer, declared, "cp1251").decode("cp1251").split("\n")[loaded.records[1].line - 1]
     assert loaded.records[1].errors[0].column == line.index("<price>") + 1
 
@@ -146,7 +146,7 @@ def test_a_mark_says_more_than_a_name(load: Load, yml: WriteYml, offer: WriteOff
 
 
 def test_each_encoding_means_the_same_to_both_parsers(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
-    """Byte by byte: what one of them takes and the other one does not would stop a load half-way."""
+    """Byte by byte, because a byte that only one parser accepts would stop a load half-way."""
     for name in sorted(_NATIVE_CODECS):
         for byte in range(0x80, 0x100):
             text = bytes([byte]).decode(name, "replace")
@@ -164,6 +164,6 @@ def test_each_encoding_means_the_same_to_both_parsers(load: Load, yml: WriteYml,
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("before", ["<!---->", "<!-- x --> ", "<!-- \n -->\n", "<a>", "<!--->"])
 def test_many_comments_before_the_root_take_no_time(scan: Scan, yml: WriteYml, before: str) -> None:
-    """The first bytes were looked at by a pattern that could be read in two to the number of comments ways."""
+    """A pattern for the first bytes had exponential backtracking in the number of comments."""
     with pytest.raises(FeedFault):
         scan(before.encode() * 5000 + b"<no_feed/>")

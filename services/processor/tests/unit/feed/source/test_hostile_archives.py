@@ -1,4 +1,4 @@
-"""Archives made to hurt: refused or read in words, within 64 MiB more memory, whatever their headers claim."""
+"""Hostile archives: read, or refused with a message, within 64 MiB of additional memory, with any headers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def zip_file(
     offset: int = 0,
     packed_size: int | None = None,
 ) -> bytes:
-    """Return a zip archive of one file, each of whose fields may lie."""
+    """Return a zip archive of one file, each of whose fields may be wrong."""
     packed = deflated(content) if packed is None else packed
     crc, size = zlib.crc32(content), len(content)
     said = len(packed) if packed_size is None else packed_size
@@ -96,7 +96,7 @@ def bare_entries(count: int) -> Iterator[bytes]:
 
 
 def write_bare_directory(path: Path, *, entries: int, size: int | None = None) -> None:
-    """51 MB of directory records and nothing else: 668 MiB in a reader that believes in them."""
+    """51 MB of directory records and nothing else: a reader that trusts them takes 668 MiB."""
     count = 51_000_000 // ENTRY.size // 1000 * 1000
     with path.open("wb") as file:
         file.write(b"PK\3\4")
@@ -119,7 +119,7 @@ TINY_MEMBER = gzip_header(0) + deflated(b" ") + gzip_tail(b" ")
 
 
 def named_zip(name: str) -> bytes:
-    """Return what the standard library writes with a method of its own."""
+    """Return the standard library's output with another compression method."""
     methods = {"bzip2": zipfile.ZIP_BZIP2, "lzma": zipfile.ZIP_LZMA}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", methods[name]) as archive:
@@ -205,7 +205,7 @@ def test_every_field_of_an_archive_may_lie(load: Load, case: str) -> None:
 
 
 def test_an_archive_of_tiny_pieces_is_read_whole(load: Load) -> None:
-    """What looks at the first bytes must not take the first piece for all of them."""
+    """The check of the first bytes must not take the first piece for all of them."""
     content = b"\n" * 700 + FEED
     members = b"".join(gzip_header(0) + deflated(bytes([byte])) + gzip_tail(bytes([byte])) for byte in content)
     assert len(load(members).records) == 1

@@ -1,4 +1,4 @@
-"""The byte range of every offer is that of its element, however the tag is written and wherever a chunk ends."""
+"""The byte range of every offer is that of its element, for any notation of its tag and any end of a chunk."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def offers(draw: st.DrawFn) -> tuple[str, str]:
 
 
 Parts = tuple[str, str, str]
-"""What stands before the offers, their tag, and what stands behind them."""
+"""Text before the offers, their tag, and text after them."""
 GivenOffers = list[tuple[tuple[str, str], str, str]]
-"""Each as `offers` gives it, with the blank in its end tag and what stands between it and the next one."""
+"""Offers as of `offers`, with the blank in the end tag and the text before the next offer."""
 
 
 def written(parts: Parts, given_offers: GivenOffers, encoding: str) -> tuple[bytes, list[tuple[int, int]]]:
-    """Return a file, and the range of each offer in it as the one who writes it knows it."""
+    """Return a file, and the known range of each offer in it."""
     head, tag, tail = parts
     content = head.encode(encoding)
     ranges = []
@@ -122,7 +122,7 @@ def test_empty_offers_are_offers(scan: Scan, load: Load, tmp_path: Path, form: s
 
 
 class NaiveBytes(ParsedBytes):
-    """Takes the end of an empty tag for its beginning, and knows no prefixes."""
+    """Takes the end of an empty tag for its beginning, and does not handle prefixes."""
 
     def end_of_element(self, start: int, position: int, *, is_childless: bool) -> int:
         return position + len("</offer>")

@@ -1,1 +1,1 @@
-"""Documents pushed by their clients, and the schemas that they are checked by."""
+"""Pushes of documents by clients, and the schemas that documents are checked against."""

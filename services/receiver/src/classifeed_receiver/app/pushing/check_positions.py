@@ -1,4 +1,4 @@
-"""Check whether the queues still have what a client was acknowledged: whether this database went back behind that."""
+"""Check that the queues still have what a client was acknowledged; if not, the database was restored from a backup."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _MAIN = int(INDEX_QUEUE_MAIN)
 
 
 async def check_positions(tx: Tx, client: str, known: Collection[ShardPosition]) -> None:
-    """Pass when every position is an element of the queue, or was trimmed.
+    """Check that every position is an element of the queue, or was trimmed.
 
-    In the session that writes what the client pushes: no restore and no failover comes between the two, as either ends
-    the session.
+    Call it in the session that writes the pushed documents. A restore or a failover ends the session, so neither can
+    happen between the check and the write.
 
     Raises:
-        FailedPrecondition: REGISTRY_WENT_BACK; the metadata names the first such position and where its queue ends.
+        FailedPrecondition: REGISTRY_WENT_BACK; the metadata has the first unknown position and the end of its queue.
     """
     if not known:
         return
@@ -42,6 +42,6 @@ async def check_positions(tx: Tx, client: str, known: Collection[ShardPosition])
 
 
 async def read_positions(tx: Tx, client: str) -> list[ShardPosition]:
-    """Return where the client's queue `main` ends, by shard."""
+    """Return the ends of the client's queue `main`, one for each shard."""
     ends = await queues.select_shards(tx, client)
     return [ShardPosition(key.shard, end.last_idx) for key, end in ends.items() if key.queue == _MAIN]

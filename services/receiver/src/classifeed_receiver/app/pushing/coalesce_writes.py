@@ -1,4 +1,4 @@
-"""Writes of concurrent pushes gathered into few transactions (ADR 0010)."""
+"""Combine the writes of concurrent pushes into few transactions (ADR 0010)."""
 
 from __future__ import annotations
 
@@ -40,18 +40,19 @@ class _ClientQueue:
 
 
 class WriteCoalescer:
-    """Gathers pushes of one client into transactions.
+    """Combines pushes of one client into transactions.
 
-    A push waits at most `coalesce_s` for others, not at all once `coalesce_documents` wait; while as many transactions
-    as allowed are under way, those behind them gather. A push is never cut: its documents are written together.
+    A push waits at most `coalesce_s` for others, and not at all once `coalesce_documents` are waiting. While the
+    maximum number of transactions runs, further pushes accumulate. A push is never split: its documents are written
+    together.
 
     Args:
-        write: writes documents in one transaction and returns what became of each, once it has checked the positions
-            that the pushes know of.
-        coalesce_s: how long the first of a transaction waits for others, in seconds.
-        coalesce_documents: number of documents that need not wait.
-        transactions: how many run at a time.
-        limit_s: how long a write may take; after that the outcome of its documents is Retry.
+        write: function that checks the pushes' known positions, writes the documents in one transaction, and returns
+            the outcome of each document.
+        coalesce_s: maximum wait of a transaction's first push for others, in seconds.
+        coalesce_documents: number of waiting documents that ends the wait.
+        transactions: maximum number of concurrent transactions.
+        limit_s: timeout of a write, in seconds; after it the outcome of its documents is Retry.
     """
 
     def __init__(
@@ -68,14 +69,14 @@ class WriteCoalescer:
     async def write(
         self, client: str, documents: Sequence[NewDocument], known: Collection[ShardPosition] = ()
     ) -> list[Outcome]:
-        """Return what became of the documents once their transaction is committed; Retry where that is unknown.
+        """Return the outcomes of documents after the commit of their transaction; Retry if it is unknown.
 
-        Idempotent. A caller that gives up waiting does not undo the write.
+        Idempotent. The write continues if its caller stops waiting.
 
         Args:
-            client: whose documents.
-            documents: to write together.
-            known: positions that the client was acknowledged before; nothing is written where one is unknown.
+            client: client of the documents.
+            documents: documents to write together.
+            known: positions acknowledged to the client before; nothing is written if one of them is unknown.
         """
         queue = self._queues.setdefault(client, _ClientQueue())
         push = _Push(documents, known, asyncio.get_running_loop().create_future())
@@ -88,13 +89,13 @@ class WriteCoalescer:
         return await push.outcomes
 
     async def stop(self) -> None:
-        """Return when everything that waits is written."""
+        """Return after all waiting pushes are written."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     def _gather_soon(self, client: str, queue: _ClientQueue) -> None:
         queue.gathering = True
-        # A context of its own: the deadline and the trace of one caller are not those of the others.
+        # A new context: the deadline and the trace of one caller do not apply to the others.
         task = asyncio.create_task(self._gather(client, queue), context=contextvars.Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -131,12 +132,12 @@ class WriteCoalescer:
         try:
             async with asyncio.timeout(self._limit_s):
                 outcomes = await self._write(client, documents, known)
-        except Exception as error:  # noqa: BLE001 whatever it is, its callers wait for an outcome
+        except Exception as error:  # noqa: BLE001 after any error, the callers still wait for an outcome
             if isinstance(error, TimeoutError) or is_passing_fault(error):
                 log_fault(_log, "receiver.write.failed", error, client=client, documents=len(documents))
                 outcomes = [Retry()] * len(documents)
             elif len(pushes) > 1:
-                # One push must not fail the others: each gets a transaction of its own.
+                # One push must not fail the others: retry each in a separate transaction.
                 for push in pushes:
                     await self._settle(client, [push])
                 return

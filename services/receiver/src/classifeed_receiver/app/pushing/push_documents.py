@@ -1,4 +1,4 @@
-"""Push documents: check each by the schema of its epoch, write the fresher ones, return the outcome of each."""
+"""Push documents: check each against the schema of its epoch, write the fresher ones, return the outcome of each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NO_TRACES: Final[Mapping[int, str]] = {}
 
 
 class PushDocuments:
-    """Take documents of all clients: one transaction of the coalescer for pushes that come together."""
+    """Takes the pushed documents of all clients, and combines concurrent pushes into transactions."""
 
     def __init__(
         self, database: Database, epochs: KnownEpochs, signal: CommitSignal, settings: ReceiverSettings
@@ -60,19 +60,19 @@ class PushDocuments:
         known: Collection[ShardPosition] = (),
         traces: Mapping[int, str] = _NO_TRACES,
     ) -> list[Outcome]:
-        """Return what became of each document, in their order. Idempotent.
+        """Return the outcome of each document, in their order. Idempotent.
 
-        Of several documents with one key the freshest is written, whatever their order; the others are stale.
+        Of several documents with one key, in any order, the freshest is written and the others are stale.
 
         Args:
-            client: whose documents.
-            documents: as they came.
-            known: positions that the client was acknowledged before.
-            traces: `traceparent` of documents that take their trace along, by their index.
+            client: client of the documents.
+            documents: documents as received.
+            known: positions acknowledged to the client before.
+            traces: `traceparent` of documents whose trace is propagated, by index of the document.
 
         Raises:
-            FailedPrecondition: the client has no schema, or this database has not what the client was acknowledged
-                (REGISTRY_WENT_BACK); nothing is written then.
+            FailedPrecondition: the client has no schema, or the database lacks one of the known positions
+                (REGISTRY_WENT_BACK). Nothing is written then.
         """
         checked = await self._check(client, documents)
         for index, traceparent in traces.items():
@@ -80,14 +80,14 @@ class PushDocuments:
                 checked[index] = document._replace(traceparent=traceparent)
         valid = [document for document in checked if isinstance(document, NewDocument)]
         if known and not valid:
-            # Documents may be refused just because the schema went back, too.
+            # The documents may be invalid only because the restore also took back the schema.
             async with self._database.connection() as connection:
                 await check_positions(connection, client, known)
         written = iter(await self._coalescer.write(client, valid, known) if valid else ())
         return [next(written) if isinstance(document, NewDocument) else document for document in checked]
 
     async def stop(self) -> None:
-        """Return when everything pushed is written."""
+        """Return after all pushed documents are written."""
         await self._coalescer.stop()
 
     async def _check(self, client: str, documents: Sequence[RawDocument]) -> list[NewDocument | Invalid | EpochTooOld]:
@@ -97,7 +97,7 @@ class PushDocuments:
         )
         if not any(isinstance(document, Invalid) for document in checked):
             return checked
-        # Another replica may have put a new epoch or field since we read the schemas.
+        # Since we read the schemas, another replica may have put a new epoch or field.
         newer = await self._epochs.get_newer(client, epochs)
         if newer is None:
             return checked

@@ -1,4 +1,4 @@
-"""Put the schema of an epoch: the first of a client, or a field more inside it."""
+"""Put the schema of an epoch: the first schema of a client, or new fields in its active epoch."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from classifeed_receiver.store.known_epochs import KnownEpochs
 
 
 async def put_schema(database: Database, known: KnownEpochs, schema: Schema) -> Epoch:
-    """Return the epoch as it stands now. Idempotent; one change of a client at a time.
+    """Create or extend an epoch and return it. Idempotent; changes of one client are serialized.
 
     Raises:
         InvalidArgument: the schema contradicts itself.
-        FailedPrecondition: the client has another epoch, or the change is not compatible with what is stored.
+        FailedPrecondition: another epoch is active, or the change is incompatible with stored documents.
     """
     wanted = Schema(
         client=schema.client, epoch=schema.epoch, fields=schema.fields, embeddings=schema.embeddings
@@ -64,7 +64,7 @@ def _active_epoch(epochs: Epochs, wanted: Schema) -> Epoch:
     """Return the epoch that `wanted` is for, if it is the active one.
 
     Raises:
-        FailedPrecondition: it is for another one; nothing can activate a second epoch yet.
+        FailedPrecondition: another epoch is active; a second epoch cannot be activated yet.
     """
     old = epochs.by_number.get(wanted.epoch)
     metadata = {"client": wanted.client, "active_epoch": str(epochs.active)}

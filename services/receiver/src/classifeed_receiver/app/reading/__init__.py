@@ -1,1 +1,1 @@
-"""Queues and shards as the indexers read them, fill them again, and report how far they are."""
+"""Use cases of the indexers: read queues and shards, refill shards, report progress."""

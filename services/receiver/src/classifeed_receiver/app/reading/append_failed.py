@@ -1,4 +1,4 @@
-"""Append elements that nobody can use to the queue `failed`, with the reason."""
+"""Append elements that cannot be delivered to the queue `failed`, with the reason."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _log = structlog.get_logger(__name__)
 
 
 async def append_failed(database: Database, client: str, failures: Sequence[Failure]) -> None:
-    """Note the failures and append the elements to the queue `failed`. Idempotent by their positions.
+    """Store the failures and append the elements to the queue `failed`. Idempotent by position.
 
-    An element that is trimmed, or stands for another key, is left out: its reader is out of date.
+    An element that is trimmed or has another key is left out: the reader that reports it is out of date.
     """
     async with database.transaction() as tx:
         count = await queues.append_failed(tx, client, failures)

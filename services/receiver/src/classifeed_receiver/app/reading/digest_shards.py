@@ -1,4 +1,4 @@
-"""Digest shards: count and sums of their live documents, with the ends of their queues, all of one snapshot."""
+"""Digest shards: count and sums of their live documents and the ends of their queues, from one snapshot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ _NOTHING: Final = (NO_ELEMENTS, 0)
 
 @dataclass(frozen=True, slots=True)
 class ShardDigest:
-    """A shard's digest; of each queue its end and up to where the group that is furthest has delivered it."""
+    """Digest of a shard.
+
+    Attributes:
+        shard: number of the shard.
+        sums: count and sums of its live documents.
+        main: end of the queue `main`, and the highest offset that a group has reported for it.
+        emergency: the same for the queue `emergency`.
+        failed: key and version of live documents whose stored version is in the queue `failed`.
+    """
 
     shard: int
     sums: DocumentSums

@@ -1,4 +1,4 @@
-"""Read elements of a client's queues with the documents they stand for, waiting for some when there are none."""
+"""Read elements of a client's queues with their documents; wait for new elements if there are none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from classifeed_receiver.store.queues import Element, Failure
 
 _log = structlog.get_logger(__name__)
 
-# A response stays below the 4 MiB that a gRPC client takes unless it says otherwise.
+# Keeps a response below 4 MiB, the default limit of gRPC clients.
 _RESPONSE_BYTES: Final = 3_500_000
 _ELEMENT_OVERHEAD_BYTES: Final = 32
 _LOGGED_KEYS: Final = 20
@@ -30,7 +30,7 @@ _LOGGED_KEYS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class ReadElement:
-    """An element whose document is the one stored, and the trace that this was pushed in, if it took that along."""
+    """An element with its document, which is the stored version, and the trace context of its push; empty: none."""
 
     key: ShardKey
     idx: int
@@ -40,14 +40,14 @@ class ReadElement:
 
 @dataclass(slots=True)
 class ReadResult:
-    """What was read: elements by shard, growing in idx, and where to go on in each shard that moved."""
+    """Elements that were read, by shard and in the order of idx, and the new cursor of each shard that moved."""
 
     elements: list[ReadElement] = field(default_factory=list)
     next: dict[ShardKey, int] = field(default_factory=dict)
 
 
 class ReadElements:
-    """Reads the queues for any number of readers, each with cursors of its own."""
+    """Reads the queues for any number of readers; each call passes the reader's cursors."""
 
     def __init__(self, database: Database, signal: CommitSignal, clock: Clock, *, poll_s: float) -> None:
         self._database = database
@@ -56,14 +56,14 @@ class ReadElements:
         self._poll_s = poll_s
 
     async def __call__(self, client: str, cursors: Mapping[ShardKey, int], *, limit: int, wait_s: float) -> ReadResult:
-        """Return what comes after the cursors; wait up to `wait_s` seconds while there is nothing.
+        """Return the elements after the cursors; wait up to `wait_s` seconds if there are none.
 
-        Elements whose document has changed since are passed over: a later element stands for it. Commits of this
-        process end the wait at once, those of other replicas within `poll_s` (ADR 0010 says why there is no NOTIFY).
+        An element whose document has changed since is skipped: a later element represents the document. Commits of this
+        process end the wait at once, commits of other replicas within `poll_s` (ADR 0010: why there is no NOTIFY).
 
         Raises:
-            FailedPrecondition: a cursor lies in the trimmed part of its queue (CURSOR_TRIMMED), or belongs to no
-                element of it (CURSOR_UNKNOWN): this table was restored from an older backup.
+            FailedPrecondition: a cursor is in the trimmed part of its queue (CURSOR_TRIMMED), or is none of its
+                elements because the table was restored from an older backup (CURSOR_UNKNOWN).
         """
         ends_at_s = self._clock.monotonic_s() + wait_s
         while True:
@@ -98,7 +98,7 @@ def _check_snapshot(
     ends: Mapping[ShardKey, ShardEnds],
     elements: Sequence[Element],
 ) -> None:
-    """Check the cursors once more: their ends were read a moment before, and the queues may have been trimmed since."""
+    """Check the cursors again: the queues may have been trimmed after their ends were read."""
     checked: set[ShardKey] = set()
     for element in elements:
         if element.key not in checked:
@@ -108,9 +108,9 @@ def _check_snapshot(
 
 
 def _take(client: str, elements: Sequence[Element]) -> tuple[ReadResult, list[tuple[Element, str]]]:
-    """Decode elements up to the response's size; return also the damaged ones with the reason.
+    """Decode elements up to the size limit of a response; also return the damaged ones, each with its reason.
 
-    Elements come in rounds over the shards, so each shard gets its share. Rows that are marked as damaged are skipped.
+    Elements are ordered in rounds over the shards, so each shard gets its share. Rows marked as damaged are skipped.
     """
     result = ReadResult()
     damaged: list[tuple[Element, str]] = []
@@ -139,7 +139,7 @@ def _take(client: str, elements: Sequence[Element]) -> tuple[ReadResult, list[tu
 
 
 def restore_document(pk: str, kept: KeptDocument) -> RawDocument:
-    """Return a document as its reader shall see it: a tombstone is made of its columns, as it needs no content.
+    """Return the document of a row; a tombstone is built from the columns, because it needs no content.
 
     Raises:
         CorruptContent: the row is damaged.

@@ -1,4 +1,4 @@
-"""Refill a shard: put its documents into the queue `emergency` once more, step by step."""
+"""Refill a shard: put its documents into the queue `emergency`, step by step."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ async def refill_shard(
 ) -> RefillStep | None:
     """Append the next documents of a shard, live ones and tombstones; return None when no document is left.
 
-    A step that is repeated delivers its documents once more, which changes nothing.
+    A repeated step delivers its documents again, which does not change the index.
 
     Args:
-        database: where registry and queues are.
-        signal: notifies waiting readers of this process.
-        client: whose shard.
-        shard: which.
-        after: where the step before ended; None: this is the first.
-        last_idx: index of the last element that the steps before appended, 0 where there is none.
-        limit: documents at most.
+        database: database with registry and queues.
+        signal: signal that wakes waiting readers of this process.
+        client: client of the shard.
+        shard: number of the shard.
+        after: position at which the previous step ended; None: this is the first step.
+        last_idx: index of the last element that earlier steps appended; 0: none.
+        limit: maximum number of documents.
 
     Raises:
-        FailedPrecondition: CURSOR_UNKNOWN, the elements of the step before are gone (a restore): begin anew.
+        FailedPrecondition: CURSOR_UNKNOWN, a restore removed the elements of the previous step. Restart the refill.
     """
     key = ShardKey(int(INDEX_QUEUE_EMERGENCY), shard)
     async with database.connection() as connection:

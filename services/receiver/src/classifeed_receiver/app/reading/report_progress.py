@@ -1,4 +1,4 @@
-"""Note how far a consumer group has come, which is what the queues are trimmed by."""
+"""Store the progress of a consumer group; the queues are trimmed by it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from classifeed_receiver.store import queues
 
 
 async def report_progress(database: Database, group: str, client: str, cursors: Mapping[ShardKey, int]) -> None:
-    """Note the cursors. Idempotent; a cursor behind the one noted changes nothing.
+    """Store the cursors. Idempotent; a cursor lower than the stored one changes nothing.
 
     Raises:
-        FailedPrecondition: a cursor belongs to no element of its queue; noted, it would trim what nobody has read.
+        FailedPrecondition: a cursor is no element of its queue; storing it could trim elements that were never read.
     """
     async with database.transaction() as tx:
         for unknown in await queues.select_unknown_cursors(tx, client, cursors.items()):

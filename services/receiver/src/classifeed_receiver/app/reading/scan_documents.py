@@ -1,4 +1,4 @@
-"""Scan the live documents of a shard, page by page, for an index that is made from the registry."""
+"""Scan the live documents of a shard, page by page, to build an index from the registry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ _PAGE_DOCUMENTS: Final = 5000
 
 @dataclass(slots=True)
 class Page:
-    """Serialized RawDocuments in the order of their keys, where the next page begins, and how many rows are damaged."""
+    """A page of serialized RawDocuments.
+
+    Attributes:
+        documents: serialized RawDocuments in the order of their keys.
+        next: position to continue from; None: the page has no row.
+        unreadable: number of damaged rows that were left out.
+    """
 
     documents: list[bytes] = field(default_factory=list)
     next: RegistryPosition | None = None
@@ -30,7 +36,7 @@ class Page:
 
 
 class ScanDocuments:
-    """Reads pages; each is of a snapshot of its own."""
+    """Reads pages, each from a separate snapshot."""
 
     def __init__(self, database: Database, epochs: KnownEpochs) -> None:
         self._database = database
@@ -78,10 +84,10 @@ class ScanDocuments:
 
 
 def check_active(client: str, epoch: int, active: int) -> None:
-    """Pass the active epoch.
+    """Check that an epoch is the active one.
 
     Raises:
-        FailedPrecondition: it is another one.
+        FailedPrecondition: EPOCH_NOT_ACTIVE.
     """
     if epoch != active:
         raise FailedPrecondition(

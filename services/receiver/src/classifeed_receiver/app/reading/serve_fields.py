@@ -1,4 +1,4 @@
-"""Serve documents to readers that do not take bodies: with the messages of fields that say the same."""
+"""Serve documents to readers that do not take bodies: with equivalent `fields` instead of `body`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from classifeed_receiver.domain.schemas import Epochs
 
 
 def with_fields(document: RawDocument, epochs: Epochs) -> RawDocument:
-    """Return a document with `fields` instead of `body`; one without a body as it is.
+    """Return a document with `fields` instead of `body`; a document without a body is returned as it is.
 
     Raises:
-        msgspec.DecodeError: the body does not fit the schema that is known here.
+        msgspec.DecodeError: the body does not fit the known schema of its epoch.
     """
     if not document.body:
         return document

@@ -1,1 +1,1 @@
-"""What is removed or found in the background: expired documents, passed elements, abandoned epochs."""
+"""Background work: expiry of documents, trimming of queues, reports of abandoned epochs and damaged rows."""

@@ -1,4 +1,4 @@
-"""Expire documents whose time is over, and remove tombstones that are old enough."""
+"""Expire documents whose `ttl` has passed, and remove old tombstones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTED_AT_MOST: Final = 10_000
 class DocumentExpirer:
     """Turns expired documents into tombstones and removes old tombstones, in small transactions.
 
-    Any number may run at a time. The delete of an expired document goes through the queue like any other.
+    Any number of processes may run it. The deletion of an expired document goes through the queue like any other.
     """
 
     def __init__(self, database: Database, *, interval_s: float, documents: int, tombstone_age_s: float) -> None:
@@ -40,11 +40,11 @@ class DocumentExpirer:
         await self._work.run(stop)
 
     def blocked(self) -> Mapping[str, str]:
-        """Return why documents cannot be removed, if that has failed for a while."""
+        """Return the reason why documents cannot be removed, if this has failed for a while."""
         return self._work.blocked()
 
     async def expire_once(self) -> bool:
-        """Take one batch of each kind; return whether a batch was full, so that more may be due."""
+        """Process one batch of each kind; return whether a batch was full, so that more may be due."""
         async with self._database.transaction() as tx:
             expired = await registry.expire_documents(tx, self._documents)
         async with self._database.transaction() as tx:
@@ -54,6 +54,6 @@ class DocumentExpirer:
         return max(expired, forgotten) >= self._documents
 
     async def backlog(self) -> Mapping[str, int]:
-        """Return how many documents are due, at most 10,000."""
+        """Return the number of expired documents that are still live, at most 10,000."""
         async with self._database.connection() as connection:
             return {"expired": await registry.count_expired(connection, _COUNTED_AT_MOST)}

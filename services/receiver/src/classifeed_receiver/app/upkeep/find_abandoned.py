@@ -1,4 +1,4 @@
-"""Find documents in abandoned epochs: nobody finds them, and only their client can push them again."""
+"""Find documents in abandoned epochs: no search finds them, and only their client can push them again."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _COUNTED_AT_MOST: Final = 100_000
 
 
 async def find_abandoned(database: Database) -> Mapping[str, str]:
-    """Return, by client, what lies in abandoned epochs and the fix; for `Watch`.
+    """Return, by client, a message with the number of documents in abandoned epochs and the fix; for `Watch`.
 
-    Costs a scan of the registry where such epochs are, else none. Earlier releases took the schema of a second epoch
-    that nothing could activate.
+    Scans the registry only if a client has such epochs. Earlier releases accepted the schema of a second epoch that
+    could not be activated.
     """
     found = {}
     async with database.connection() as connection:

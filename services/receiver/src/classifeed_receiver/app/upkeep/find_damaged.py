@@ -1,4 +1,4 @@
-"""Find damaged rows of the registry, which only their client can mend by a push."""
+"""Find damaged rows of the registry; only another push by their client repairs them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _NAMED: Final = 5
 
 
 async def find_damaged(database: Database) -> Mapping[str, str]:
-    """Return, by client, how many rows are damaged, the first keys and the fix; for `Watch`. Sets the gauge, too."""
+    """Return, by client, a message with the number of damaged rows, the first keys and the fix; for `Watch`.
+
+    Sets the gauge of damaged rows, too.
+    """
     async with database.connection() as connection:
         found = await registry.count_damaged(connection, keys=_NAMED, bound=_COUNTED_AT_MOST)
     DAMAGED.clear()

@@ -1,4 +1,4 @@
-"""Trim the queues: remove what every living consumer group has passed, and failed elements that are old enough."""
+"""Trim the queues: remove elements that every active consumer group has delivered, and old failed elements."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _FORGET_EVERY_S: Final = 600.0
 
 
 class QueueTrimmer:
-    """Trims all queues, a bounded number of elements of a shard in each transaction. Any number may run at a time.
+    """Trims all queues, a bounded number of elements of a shard per transaction. Any number of processes may run it.
 
     Args:
-        database: the receiver's.
-        interval_s: how often, in seconds; failed elements are sought every 10 minutes.
-        elements: of a shard that are removed at a time, at most.
-        group_lifetime_s: how long a silent group still holds up the trimming, in seconds.
-        failed_age_s: how long an element of the queue `failed` is kept, in seconds; longer while it
-            is the stored version of its document.
+        database: database of the receiver.
+        interval_s: seconds between two runs; failed elements are removed every 10 minutes.
+        elements: maximum number of elements removed from a shard at a time.
+        group_lifetime_s: seconds for which an inactive group still delays the trimming.
+        failed_age_s: seconds for which an element of the queue `failed` is kept; longer while it is the stored
+            version of its document.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class QueueTrimmer:
             period_s=interval_s,
             name="trimming",
             doing="trimming queues",
-            effect="What all groups have read stays, and the tables grow",
+            effect="Elements that all groups have read are not removed, and the tables grow",
         )
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -52,7 +52,7 @@ class QueueTrimmer:
         await self._work.run(stop)
 
     def blocked(self) -> Mapping[str, str]:
-        """Return why queues cannot be trimmed, if that has failed for a while."""
+        """Return the reason why queues cannot be trimmed, if this has failed for a while."""
         return self._work.blocked()
 
     async def _trim_and_forget(self) -> None:
@@ -62,7 +62,7 @@ class QueueTrimmer:
             self._forgets_at = time.monotonic() + _FORGET_EVERY_S
 
     async def trim_once(self) -> int:
-        """Trim what may be trimmed now; return how many shards had something."""
+        """Trim all shards with removable elements; return the number of these shards."""
         async with self._database.connection() as connection:
             trims = await queues.select_trimmable(connection, group_lifetime_s=self._group_lifetime_s)
         for trim in trims:
@@ -72,7 +72,7 @@ class QueueTrimmer:
         return len(trims)
 
     async def forget_failed(self) -> int:
-        """Remove failed elements that are old enough; return how many."""
+        """Remove failed elements that are old enough; return their number."""
         forgotten = 0
         is_full = True
         while is_full:

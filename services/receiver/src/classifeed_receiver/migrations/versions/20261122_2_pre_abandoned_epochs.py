@@ -1,4 +1,4 @@
-"""Epochs that were put beside the active one are abandoned: nothing could ever activate them (state RETIRED)."""
+"""Retire epochs that are open in addition to the active one: they could never be activated (state RETIRED)."""
 
 from alembic import op
 

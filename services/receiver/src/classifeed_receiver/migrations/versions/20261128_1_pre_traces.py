@@ -1,4 +1,4 @@
-"""Some elements know the trace that their document was pushed in."""
+"""Elements may have the trace context of their document's push."""
 
 from alembic import op
 

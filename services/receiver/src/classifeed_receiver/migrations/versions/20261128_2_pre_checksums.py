@@ -1,4 +1,4 @@
-"""Rows have a checksum, and a status for those that are damaged; the previous version writes neither."""
+"""Rows have a checksum, and a status for damaged rows; the previous version writes neither."""
 
 from alembic import op
 

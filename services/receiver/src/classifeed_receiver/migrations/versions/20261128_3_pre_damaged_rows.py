@@ -1,4 +1,4 @@
-"""The damaged rows of a registry are found without a scan."""
+"""An index finds the damaged rows of the registry."""
 
 from alembic import op
 
@@ -9,8 +9,8 @@ PHASE = "pre"
 
 def upgrade() -> None:
     op.execute("ALTER TABLE documents VALIDATE CONSTRAINT documents_status_check")
-    # The table is the largest one and is written to all the time.
+    # The table is the largest one and is written all the time.
     with op.get_context().autocommit_block():
-        # An attempt that died may have left an index that is not usable.
+        # An interrupted attempt may have left an invalid index.
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS documents_damaged")
         op.execute("CREATE INDEX CONCURRENTLY documents_damaged ON documents (client, hash, pk) WHERE status = 3")

@@ -1,1 +1,1 @@
-"""What changes an index: documents of a client as documents of the engine, and the process that writes them."""
+"""Writing of an index: conversion of documents to the engine's form, and the process that writes them."""

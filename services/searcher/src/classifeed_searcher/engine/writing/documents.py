@@ -1,4 +1,4 @@
-"""Documents of a client as documents of the engine, with the hits that are kept with them."""
+"""Conversion of a client's documents to documents of the engine, with their stored hits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from classifeed_searcher.engine.spelling import spell_text
 
 
 class SourceDocument(Protocol):
-    """A document as the queue's messages or the registry's rows have it."""
+    """An IndexDocument of the topic, or a RawDocument of the registry."""
 
     pk: str
     version: int
@@ -31,16 +31,16 @@ class SourceDocument(Protocol):
     body: str
 
     def HasField(self, field_name: Any) -> bool:  # noqa: N802 - a message's own name
-        """Whether a field is set."""
+        """Return whether a field is set."""
         ...
 
 
 class DocumentComposer:
-    """Composes for one index.
+    """Composes documents of the engine for one index.
 
     Args:
-        schema: of the client's documents.
-        engine_schema: the engine's, made of it.
+        schema: schema of the client's documents.
+        engine_schema: schema of the engine, built from `schema`.
     """
 
     def __init__(self, schema: schema_pb2.Schema, engine_schema: tantivy.Schema) -> None:
@@ -53,10 +53,10 @@ class DocumentComposer:
         self._not_stored = frozenset(field.name for field in schema.fields if not field.stored)
 
     def compose(self, document: SourceDocument) -> tantivy.Document:
-        """Return a document as the engine takes it.
+        """Return the engine's document.
 
         Raises:
-            WrongValue: a value has another type than the schema says. The engine's writer would die of it.
+            WrongValue: a value has another type than its field; it would kill the engine's writer.
         """
         hit = Hit(pk=document.pk, version=document.version)
         if document.HasField("timestamp"):
@@ -88,7 +88,7 @@ class DocumentComposer:
             DIGEST_B: digest.b,
             SOURCE: hit.SerializeToString(),
         }
-        # Names that the engine's schema does not have are left out by it.
+        # The engine ignores names that its schema does not have.
         return tantivy.Document.from_dict(values, self._engine_schema)
 
     def _read(self, body: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class DocumentComposer:
         for field in fields:
             schema = self._fields.get(field.name)
             if schema is None:
-                continue  # it came into the epoch later: kept with the hit, searched after a rebuild
+                continue  # a field that was added to the epoch later: stored in the hit, searched after a rebuild
             kind = VALUE_KINDS[schema.type]
             for value in field.values:
                 if (found := value.WhichOneof("kind")) != kind:

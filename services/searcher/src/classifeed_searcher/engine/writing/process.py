@@ -1,4 +1,4 @@
-"""An index written by a process of its own, as the searcher sees it."""
+"""The searcher's side of a process that writes an index."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from classifeed_searcher.engine.writing.writer import LockedIndex, Refused
 _log = structlog.get_logger(__name__)
 
 _AT_ONCE: Final = 500
-# A commit takes a second at most; what takes so much longer has been stopped, or its disk stands still.
+# A commit takes a second at most. After so long a time, the process has been stopped, or its disk hangs.
 _LIMIT_S: Final = 120.0
 
 
 class WriterLost(Exception):
-    """The process that writes an index has ended, or failed. What it was given since the last commit is forgotten."""
+    """The process that writes an index has ended or failed; writes since the last commit are lost."""
 
 
 class WriterProcess:
-    """An IndexWriter that starts its process when there is something to write, and a new one after that has failed.
+    """An IndexWriter that starts its process with the first write, and a new one after a failure.
 
-    After a failure every call fails until `rollback`, so that no half of an effect is ever committed.
+    After a failure every call fails until `rollback`, so that part of an effect is never committed.
 
     Args:
-        folder: of the index.
-        schema: of its documents.
-        children: watches the process; None: nobody does.
-        limit_s: how long one call may take before the process is killed, in seconds.
+        folder: folder of the index.
+        schema: schema of the documents.
+        children: watcher of the process; None: it is not watched.
+        limit_s: seconds after which the process is killed if a call has not returned.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class WriterProcess:
 
     @property
     def pid(self) -> int | None:
-        """Return the id of the process; None while there is none."""
+        """The id of the process; None while there is none."""
         return self._process.pid if self._process else None
 
     def apply(self, documents: Sequence[IndexDocument]) -> Refused:
         """See IndexWriter.
 
         Raises:
-            WriterLost: the process has ended, or failed.
+            WriterLost: the process has ended or failed.
             LockedIndex: another process writes the index.
         """
         return self._put("apply", documents)
@@ -83,7 +83,7 @@ class WriterProcess:
         """See IndexWriter.
 
         Raises:
-            WriterLost: the process has ended, or failed; whether the commit has happened is unknown.
+            WriterLost: the process has ended or failed; it is unknown whether the commit has happened.
             LockedIndex: as `apply`.
         """
         self._call("commit")
@@ -96,7 +96,7 @@ class WriterProcess:
         self._failure = ""
 
     def close(self) -> None:
-        """See IndexWriter. A call that is under way fails: what it writes would be forgotten anyway."""
+        """See IndexWriter. A call in progress fails, because its writes would be lost anyway."""
         self._is_closed = True
         if (process := self._process) is not None:
             process.kill()
@@ -119,18 +119,18 @@ class WriterProcess:
             return self._exchange((verb, values))
 
     def _start(self) -> bytes:
-        """Start the process; return what it has to get first."""
+        """Start the process; return the first message to send to it."""
         self._process, ours = start_module(worker.__name__, str(self._folder))
         self._child = self._children.add(f"index writer of {self._schema.client}", self._process.pid)
         self._connection = Connection(ours.detach())
         return self._schema.SerializeToString()
 
     def _exchange(self, message: Any) -> Refused:
-        """Send a message and return what comes back; a failure ends the process."""
+        """Send a message and return the documents that were refused; a failure ends the process."""
         assert self._process is not None
         assert self._connection is not None
         assert self._child is not None
-        # Killed, the process closes its side: that ends a `send` that nobody reads, too.
+        # A killed process closes its side, which also ends a `send` that it does not read.
         limit = threading.Timer(self._limit_s, self._process.kill)
         limit.start()
         try:
@@ -151,7 +151,7 @@ class WriterProcess:
         return dict(refused)
 
     def _end(self) -> int | None:
-        """End the process, and return its exit code; 0 when it was not running."""
+        """End the process and return its exit code; 0 if it was not running."""
         process, connection, child = self._process, self._connection, self._child
         self._process = self._connection = self._child = None
         if process is None or connection is None or child is None:

@@ -1,6 +1,6 @@
 """The process that writes an index: `python -m classifeed_searcher.engine.writing.worker FOLDER DESCRIPTOR`.
 
-It ends with the descriptor's other side, whatever it is doing.
+It ends as soon as the other side of the descriptor is closed, even during a write.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_searcher.engine.child_process import ignore_stop_signals
 from classifeed_searcher.engine.writing.writer import DocumentWriter, LockedIndex
 
-# Searches come first where both want a core. 10 is a tenth of the weight of an ordinary process.
+# Searches have priority if both need a core. 10 is a tenth of the weight of an ordinary process.
 _NICENESS: Final = 10
-# A searcher that was killed has its process end a moment later, and its lock with it.
+# The writer process of a killed searcher ends a moment later, and only then releases its lock.
 _LOCK_WAIT_S: Final = 5.0
 _LOCK_POLL_S: Final = 0.05
 
@@ -31,11 +31,11 @@ _LOCK_POLL_S: Final = 0.05
 def main() -> None:
     """Write the index until the other side is closed."""
     folder, descriptor = sys.argv[1:]
-    ignore_stop_signals()  # the searcher's last commit comes after them
+    ignore_stop_signals()  # the searcher still commits after a stop signal
     os.nice(_NICENESS)
     connection = Connection(int(descriptor))
     requests: SimpleQueue[Any] = SimpleQueue()
-    # Whatever the engine is doing: once nobody waits for it any more, the process ends, and gives the lock back.
+    # A separate thread: the process must end and release its lock as soon as the searcher is gone, even during a write.
     threading.Thread(target=_receive, args=(connection, requests.put), daemon=True).start()
     try:
         writer = _open(Path(folder), Schema.FromString(requests.get()))
@@ -44,7 +44,7 @@ def main() -> None:
             connection.send((None, _handle(writer, *requests.get())))
     except LockedIndex as error:
         connection.send((error, {}))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the searcher has to know, and begins with a new process
+    except Exception as error:  # noqa: BLE001 - the searcher must get every error, and starts a new process
         connection.send((f"{type(error).__name__}: {error}", {}))
 
 

@@ -1,4 +1,4 @@
-"""What changes an index, in the process that has the engine's writer."""
+"""Writer of an index, for the process that has the engine's writer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from classifeed_searcher.engine.writing.documents import DocumentComposer, Sourc
 _HEAP_BYTES: Final = 64_000_000
 
 Refused = Mapping[int, str]
-"""Why documents were not put, by their place in the call: of these the index is as before."""
+"""Reasons of refused documents, by their place in the call; the index is unchanged for these."""
 
 
 class LockedIndex(Exception):
@@ -24,26 +24,26 @@ class LockedIndex(Exception):
 
 
 class IndexWriter(Protocol):
-    """Writes one index; from one thread at a time. Nothing written is seen before `commit`. All methods block."""
+    """Writes one index, from one thread at a time. Writes are invisible before `commit`. All methods block."""
 
     def apply(self, documents: Sequence[IndexDocument]) -> Refused:
-        """Put documents into the index, or take them out, in their order; idempotent."""
+        """Add documents to the index or delete them, in their order; idempotent."""
         ...
 
     def add(self, documents: Sequence[RawDocument]) -> Refused:
-        """Put documents into an index that does not have their keys; faster than `apply`."""
+        """Add documents to an index that does not have their keys; faster than `apply`."""
         ...
 
     def commit(self) -> None:
-        """Make what was written durable. Takes about 100 ms."""
+        """Make all writes durable. Takes about 100 ms."""
         ...
 
     def rollback(self) -> None:
-        """Discard what was written since the last commit."""
+        """Discard all writes since the last commit."""
         ...
 
     def close(self) -> None:
-        """Give the engine's lock back. What was not committed is forgotten."""
+        """Release the engine's lock; uncommitted writes are lost."""
         ...
 
 
@@ -51,8 +51,8 @@ class DocumentWriter:
     """An IndexWriter in this process.
 
     Raises:
-        LockedIndex: on opening, when another process writes.
-        ValueError: on opening, when the files are no index.
+        LockedIndex: on opening, if another process writes the index.
+        ValueError: on opening, if the files are not an index.
     """
 
     def __init__(self, folder: Path, schema: Schema) -> None:
@@ -92,7 +92,7 @@ class DocumentWriter:
             is_upsert = are_new or document.action == DOCUMENT_ACTION_UPSERT
             try:
                 composed = self._composer.compose(document) if is_upsert else None
-            except Exception as error:  # noqa: BLE001 - others must not wait for whatever is wrong with this one
+            except Exception as error:  # noqa: BLE001 - no error of one document may block the others
                 refused[at] = str(error) if isinstance(error, WrongValue) else f"{type(error).__name__}: {error}"
                 continue
             if not are_new:

@@ -1,4 +1,4 @@
-"""From one <item> or <entry> of product data to the offer that is sent, with everything that is wrong with it."""
+"""Mapping of an <item> or <entry> of product data to an offer with its issues."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RssMapping(TableMapping):
     availability_words = "in_stock, out_of_stock, preorder or backorder"
 
     def check(self, gathered: GatheredOffer) -> None:
-        """Take out what is too long or no number."""
+        """Leave out values that are too long or not numbers, with an issue for each."""
         texts = gathered.texts
         for meaning, limit in _MOST_CHARS.items():
             if len(texts.get(meaning, "")) > limit:
@@ -49,7 +49,7 @@ class RssMapping(TableMapping):
             gathered.params.append(("google_product_category", texts["google_category"], ""))
 
     def put_price(self, content: OfferContent) -> None:
-        """Put the sale price in where there is one, with the price as the old one, and the price otherwise."""
+        """Set the price; if there is a sale price, it becomes the price, and the price becomes the old price."""
         main = "price" if "price" in self.texts or "sale_price" not in self.texts else "sale_price"
         if main not in self.texts:
             if not self.patch:
@@ -69,7 +69,7 @@ class RssMapping(TableMapping):
         self.set_price(content, price.micros, currency, self.texts[main])
 
     def put_category(self, content: OfferContent) -> None:
-        """Put the shop's own path in, or else Google's; Google's number is the category's id."""
+        """Set the category: the shop's own path if there is one, otherwise Google's; Google's number becomes the id."""
         google = self.texts.get("google_category", "")
         if google.isdigit():
             content.category_id = google
@@ -85,7 +85,7 @@ class RssMapping(TableMapping):
         return money
 
     def _is_sale(self, sale: Money, price: Money, currency: str) -> bool:
-        """Says whether a sale price is below the price; shops fill it in with the same or with zero for no sale."""
+        """Return whether a sale price is below the price. Shops write the same price or zero if there is no sale."""
         if sale.micros in {0, price.micros}:
             return False
         if sale.micros > price.micros or (sale.currency and currency_code(sale.currency) != currency):
@@ -94,10 +94,10 @@ class RssMapping(TableMapping):
         return True
 
     def _currency(self, price: Money, meaning: str, sale: Money | None) -> str:
-        """Return the currency of the price, which the sale price may name instead of it."""
+        """Return the currency of the price, or that of the sale price if the price has none."""
         named = price.currency or (sale.currency if sale is not None else "")
         if not named:
-            # In a patch an offer that exists keeps its currency.
+            # In a patch, an existing offer keeps its currency.
             if self.patch:
                 return ""
             self.note_no_currency(meaning, self.texts[meaning])

@@ -1,4 +1,4 @@
-"""What Google's and Facebook's product data calls the fields of an offer, in RSS and in Atom."""
+"""Names of an offer's fields in Google's and Facebook's product data, in RSS and in Atom."""
 
 from __future__ import annotations
 

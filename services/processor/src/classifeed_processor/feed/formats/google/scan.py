@@ -1,4 +1,4 @@
-"""First pass over product feeds of Google and Facebook: RSS 2.0 and Atom that speak Google's product data."""
+"""First pass over product feeds of Google and Facebook: RSS 2.0 and Atom with Google's product data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNDECLARED: Final = (
     "Google's product data."
 )
 _OURS: Final = ("", *GOOGLE, ATOM)
-# What RSS and Atom say of the shop.
+# Elements of RSS and Atom that describe the shop.
 _OF_THE_SHOP: Final = every_name(
     (
         "author", "category", "cloud", "contributor", "copyright", "description", "docs", "generator", "icon", "id",
@@ -27,7 +27,7 @@ _OF_THE_SHOP: Final = every_name(
         "rights", "skipDays", "skipHours", "subtitle", "textInput", "title", "ttl", "updated", "webMaster",
     )
 )  # fmt: skip
-# An item that has all of these is a product, whatever the file declares.
+# An item with all of these is a product, even if the file does not declare the namespace.
 _OF_A_PRODUCT: Final = frozenset({"id", "title", "price"})
 _GOOGLE_IDS: Final = dict.fromkeys(every_name(["id"], GOOGLE), 0)
 
@@ -39,19 +39,19 @@ class _ProductScan(TreeScan):
     family: str
 
     def open_root(self, _attributes: dict[str, str], namespaces: frozenset[str], /) -> None:
-        """Look for Google's namespace."""
+        """Check whether the root declares Google's namespace."""
         self._declared = not namespaces.isdisjoint(GOOGLE)
 
     def is_stray(self, name: str, /) -> bool:
-        """Says whether an element is neither what describes the shop nor an extension, which may stand anywhere."""
+        """Return whether an element is stray: it does not describe the shop, and is not an extension."""
         return name.rpartition(" ")[0] in _OURS and name not in _OF_THE_SHOP
 
     def finish(self, skipped_lines: int) -> list[str]:
-        """Check that the file speaks Google's product data, and then as for any format.
+        """Check that the file has Google's product data, then do the checks of all formats.
 
         Raises:
             FeedFault: STRUCTURE_WRONG.
-            OtherFormat: It is news, a podcast, or a shop's own RSS.
+            OtherFormat: The file is news, a podcast, or a shop's own kind of RSS.
         """
         speaks_google = self._declared or any(tag.startswith(GOOGLE) for tag in self.child_tags)
         if not speaks_google and not self._has_products():
@@ -65,27 +65,27 @@ class _ProductScan(TreeScan):
         return warnings
 
     def _has_products(self) -> bool:
-        """Says whether the items have what products have, in no namespace or in the format's own."""
+        """Return whether the items have the elements of products, without a namespace or in that of the format."""
         ours = {tag.rpartition(" ")[2] for tag in self.child_tags if tag.rpartition(" ")[0] in {"", ATOM}}
         return ours.issuperset(_OF_A_PRODUCT)
 
     def unknown_tags(self) -> Iterable[str]:
-        """Return the tags in Google's namespaces and without one that mean nothing to us."""
+        """Return the unknown tags, in Google's namespaces or without one."""
         return sorted(tag for tag in self.child_tags if tag.rpartition(" ")[0] in _OURS and tag not in KNOWN_TAGS)
 
     def show_tag(self, tag: str) -> str:
-        """Return a tag with the usual prefix."""
+        """Return a tag with its usual prefix."""
         namespace, _, local = tag.rpartition(" ")
         return f"g:{local}" if namespace in GOOGLE else local
 
 
 class RssScan(_ProductScan):
-    """Sees every tag of an RSS 2.0 file once."""
+    """First pass over an RSS 2.0 file."""
 
     name = "google_rss"
     title = "Google's product data"
     shape = OfferShape(
-        # Some declare Google's namespace as that of all elements.
+        # Some shops declare Google's namespace as that of all elements.
         containers=(every_name(["rss"], ("", *GOOGLE)), every_name(["channel"], ("", *GOOGLE))),
         offers=every_name(["item"], ("", *GOOGLE)),
         ids=IdRule(ranks=_GOOGLE_IDS | {"id": 1}),
@@ -95,14 +95,14 @@ class RssScan(_ProductScan):
 
 
 class AtomScan(_ProductScan):
-    """Sees every tag of an Atom file once."""
+    """First pass over an Atom file."""
 
     name = "google_atom"
     title = "Google's product data"
     shape = OfferShape(
         containers=(frozenset({f"{ATOM} feed"}),),
         offers=frozenset({f"{ATOM} entry"}),
-        # Atom has an <id> of its own, mostly an address; it counts where there is no other.
+        # Atom also has an <id>, mostly an address; it is used if there is no other id.
         ids=IdRule(ranks=_GOOGLE_IDS | {"id": 1, f"{ATOM} id": 2}),
     )
     offer_tag = "entry"

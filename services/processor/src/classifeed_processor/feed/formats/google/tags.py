@@ -1,4 +1,4 @@
-"""What the elements of a Google or Facebook product feed mean, in all namespaces in which shops write them."""
+"""Meanings of the elements of Google's and Facebook's product feeds, in all namespaces that shops use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from classifeed_processor.feed.scanning.elements import FeedElement
 from classifeed_processor.feed.scanning.shape import inner_text, lxml_name
 
 ATOM: Final = "http://www.w3.org/2005/Atom"
-# The first is the right one; the others are what it is mistaken for.
+# The first one is correct; the others are common mistakes.
 GOOGLE: Final = tuple(
     f"{scheme}://base.google.com/ns/1.0{end}" for scheme in ("http", "https") for end in ("", "/")
 )  # fmt: skip
@@ -22,7 +22,7 @@ UNDECLARED_PREFIX: Final = (
     "The file uses the prefix g: and never declares it; it was read as Google's product data. Write "
     f"{PREFIX_DECLARATION.strip()} into the root element."
 )
-# Shops leave the prefix out inside a feed that has it elsewhere.
+# Some shops leave out the prefix of some elements.
 _NAMESPACES: Final = ("", *GOOGLE, ATOM)
 
 _SINGLE: Final = {
@@ -37,7 +37,7 @@ _SINGLE: Final = {
 }  # fmt: skip
 _PICTURES: Final = ("image_link", "additional_image_link")
 _BARCODES: Final = ("gtin", "ean", "upc", "isbn")
-# Kept as attributes under their own names.
+# Elements that become attributes with the same names.
 ATTRIBUTES: Final = (
     "condition", "color", "size", "material", "pattern", "gender", "age_group", "size_type", "size_system",
     "item_group_id", "energy_efficiency_class", "multipack", "is_bundle", "sale_price_effective_date",
@@ -45,7 +45,7 @@ ATTRIBUTES: Final = (
     "custom_label_3", "custom_label_4", "shipping_weight", "shipping_length", "shipping_width", "shipping_height",
     "product_weight", "product_length", "product_width", "product_height", "unit_pricing_measure",
 )  # fmt: skip
-# Known, and of no use to us.
+# Known elements that are not used.
 _UNUSED: Final = (
     "adult", "ads_grouping", "ads_labels", "ads_redirect", "additional_variant_attribute", "android_app_name",
     "android_package", "android_url", "applink", "author", "auto_pricing_min_price", "canonical_link",
@@ -70,13 +70,13 @@ _MEASURE: Final = re.compile(r"([0-9]+(?:[.,][0-9]+)?)\s*([A-Za-zА-Яа-я]{1,1
 
 
 def every_name(locals_: Iterable[str], namespaces: Iterable[str] = _NAMESPACES) -> frozenset[str]:
-    """Return the names, as expat writes them, of elements with these local names in each of the namespaces."""
+    """Return the names, in expat's notation, of elements with these local names in each of the namespaces."""
     spaces = tuple(namespaces)
     return frozenset(f"{space} {local}" if space else local for local in locals_ for space in spaces)
 
 
 def _take_link(gathered: GatheredOffer, element: FeedElement) -> None:
-    # Atom has the address in an attribute, and several links with a purpose each.
+    # In Atom, an attribute has the address, and there may be several links with different purposes.
     if element.get("rel", "alternate") == "alternate":
         gathered.note("url", element.text or element.get("href") or "")
 

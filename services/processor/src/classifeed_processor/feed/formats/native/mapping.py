@@ -1,4 +1,4 @@
-"""From one <offer> of our own format to the offer that is sent, with everything that is wrong with it."""
+"""Mapping of an <offer> of our own format to an offer with its issues."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class NativeMapping(ListedMapping):
         self._validator = OfferValidator(SCHEMA, scan.child_tags, WORDS)
 
     def refuse(self, offer: etree._Element, children: list[etree._Element], /) -> frozenset[etree._Element]:
-        """Return the elements that the schema refuses."""
+        """Return the elements that the schema rejects."""
         return self._validator.refuse(offer, children, self.issues)
 
     def put_category(self, content: OfferContent) -> None:
-        """Put the category in by its path, or else by its id."""
+        """Set the category by its path if there is one, otherwise by its id."""
         if "category_path" not in self.texts:
             super().put_category(content)
             return

@@ -1,4 +1,4 @@
-"""What our own format calls the fields of an offer."""
+"""Names of an offer's fields in our own format."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _SHOWN_CATEGORIES: Final = 20
 
 
 class NativeScan(TreeScan):
-    """Sees every tag of a file once."""
+    """First pass over a file of our own format."""
 
     name = "native"
     title = "the Classifeed format"
@@ -47,7 +47,7 @@ class NativeScan(TreeScan):
         return SCHEMA.unknown_tags(self.child_tags)
 
     def head_warnings(self) -> list[str]:
-        """Says which categories name a parent that the file does not list."""
+        """Return a warning about categories whose parent is not in the file."""
         if not (orphans := self.head.orphans()):
             return []
         known = self.head.categories

@@ -1,4 +1,4 @@
-"""The published schema of our own format, and how what it says is described."""
+"""The published schema of our own format, and the messages about its violations."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ WORDS: Final = SchemaWords(
         "stock": "a whole number from 0",
         "attribute": 'an attribute name="..." and at most 16,384 characters',
     },
-    # Written as in other formats, they are read as there.
+    # The mapping reads these as in other formats.
     lenient=frozenset({"price", "old_price", "url", "picture", "available"}),
 )

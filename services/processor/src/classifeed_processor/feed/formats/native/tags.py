@@ -1,4 +1,4 @@
-"""What the elements of an offer of our own format mean."""
+"""Meanings of the elements of an offer in our own format."""
 
 from __future__ import annotations
 

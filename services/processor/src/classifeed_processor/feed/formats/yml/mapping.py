@@ -1,4 +1,4 @@
-"""From one YML <offer> to the offer that is sent, with everything that is wrong with it."""
+"""Mapping of a YML <offer> to an offer with its issues."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class YmlMapping(ListedMapping):
 
     table = TABLE
     names = NAMES
-    # What Yandex's own documents say of a file without <currencies>.
+    # The default of a file without <currencies>, according to Yandex's documentation.
     implied_currency = "RUB"
 
     def __init__(self, scan: FeedScan, options: MappingOptions) -> None:
@@ -28,16 +28,16 @@ class YmlMapping(ListedMapping):
         self._validator = OfferValidator(SCHEMA, scan.child_tags, WORDS)
 
     def refuse(self, offer: etree._Element, children: list[etree._Element], /) -> frozenset[etree._Element]:
-        """Return the elements that the schema refuses."""
+        """Return the elements that the schema rejects."""
         return self._validator.refuse(offer, children, self.issues)
 
     def check(self, gathered: GatheredOffer) -> None:
-        """Take the stock of all outlets together where the offer names none as a whole."""
+        """Use the sum of all outlets' stock if the offer itself has no stock."""
         if "stock_in_outlets" in gathered.texts:
             gathered.texts.setdefault("stock", gathered.texts["stock_in_outlets"])
 
     def find_title(self) -> str:
-        """Return the name, or else one made of prefix, vendor and model; of a patch, what it states only."""
+        """Return the name, or a title made of prefix, vendor and model; in a patch, only the name."""
         texts = self.texts
         model = texts.get("model", "")
         if (title := super().find_title()) or self.patch or not says_something(model):
@@ -45,11 +45,11 @@ class YmlMapping(ListedMapping):
         return join_title(texts.get("type_prefix", ""), texts.get("vendor", ""), model)
 
     def find_availability(self) -> str | None:
-        """Return the flag of the offer; an empty attribute says nothing."""
+        """Return the offer's attribute `available`, or the element if the attribute is empty."""
         return self.offer.get("available") or self.texts.get("available")
 
     def note_availability(self, text: str) -> None:
-        """Note that the flag of the offer, or its element where there is no flag, could not be read."""
+        """Add an issue about an invalid attribute `available`, or about the element if there is no attribute."""
         if self.offer.get("available"):
             self.issues.add("FIELD_INVALID", field="available", value=text, expected=self.availability_words)
         else:

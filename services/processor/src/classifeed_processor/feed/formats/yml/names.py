@@ -1,4 +1,4 @@
-"""What YML calls the fields of an offer."""
+"""Names of an offer's fields in YML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""First pass over YML: currencies and categories are read wherever in the shop they stand."""
+"""First pass over YML: reads currencies and categories at any place in the shop."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from classifeed_processor.feed.scanning.tree_scan import HeadElement, TreeScan
 
 
 class YmlScan(TreeScan):
-    """Sees every tag of a YML file once."""
+    """First pass over a YML file."""
 
     name = "yml"
     title = "YML"
     shape = OfferShape(
-        # torg_price is what Mail.ru called the same.
+        # torg_price is Mail.ru's name of the same root.
         containers=(frozenset({"yml_catalog", "torg_price"}), frozenset({"shop"}), frozenset({"offers"})),
         offers=frozenset({"offer"}),
         ids=IdRule(attribute="id"),
@@ -36,13 +36,13 @@ class YmlScan(TreeScan):
         return SCHEMA.unknown_tags(self.child_tags)
 
     def head_warnings(self) -> list[str]:
-        """Says when the shop lists no categories."""
+        """Return a warning if the shop lists no categories."""
         if self.head.categories:
             return []
         return ["The shop lists no <categories>, so the categories of its offers cannot be checked or named."]
 
     def finish(self, skipped_lines: int) -> list[str]:
-        """Take a currency as the main one where the shop lists no other, and then as for any format."""
+        """Take the only listed currency as the main one, then do the checks of all formats."""
         if not self.head.main_currency and len(self.head.currencies) == 1:
             (self.head.main_currency,) = self.head.currencies
         return super().finish(skipped_lines)

@@ -1,4 +1,4 @@
-"""The schema of one YML offer, and how what it says is described."""
+"""The schema of a YML offer, and the messages about its violations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the elements of a YML offer mean; a shop's own name for a thing stands beside the format's."""
+"""Meanings of the elements of a YML offer, with unofficial names that shops use."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reading packed files, gzip and zip, in bounded memory and time whatever their headers claim.
+"""Read gzip and zip files in bounded memory and time, without trust in their headers.
 
 The standard library's readers trust the file: `zipfile` reads the whole directory before it can report its size,
-`gzip` reads names of any length a byte at a time, and both unpack methods whose tables take gigabytes.
+`gzip` reads names of any length byte by byte, and both unpack methods whose tables take gigabytes.
 """
 
 from __future__ import annotations

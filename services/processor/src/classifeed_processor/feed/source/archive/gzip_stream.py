@@ -1,4 +1,4 @@
-"""Reading gzip (RFC 1952): members one after the other, their headers skipped in pieces."""
+"""Read gzip files (RFC 1952) member by member; headers are skipped in pieces."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _RESERVED: Final = 0xE0
 
 
 class GzipStream:
-    """The content of all members of a file.
+    """Content of all members of a gzip file.
 
-    Zeros behind a member are padding, as tapes leave it; anything else there may be the rest of a broken member, so the
-    file is refused.
+    Zeros after a member are padding, as on tapes. Other bytes there may be the rest of a broken member, so the file is
+    rejected.
     """
 
     def __init__(self, file: IO[bytes], limits: Limits) -> None:
         self._file = file
         self._limits = limits
-        # Taken from the file and not used yet.
+        # Bytes that were read from the file and not used yet.
         self._input = b""
         self._member: Inflater | None = None
         self._members = 0
@@ -96,7 +96,7 @@ class GzipStream:
             self._take_exactly(2)
 
     def _skip_text(self, left: int) -> int:
-        """Skip what ends with a zero byte; returns how many bytes the header may still have."""
+        """Skip a zero-terminated text; return the number of bytes that the header may still have."""
         while left >= 0:
             piece = self._take_some()
             end = piece.find(b"\0")

@@ -1,4 +1,4 @@
-"""Undoing DEFLATE a bounded piece at a time."""
+"""Decompress DEFLATE in bounded pieces."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 from classifeed_processor.domain.faults import FeedFault
 
-# zlib returns what it has not used as a copy, at each call and each member: cheap for short inputs only.
+# zlib copies the unused input at each call and each member, which is cheap for short inputs only.
 INPUT_BYTES = 32 << 10
 
 
 class Inflater:
-    """One DEFLATE stream without any wrapping (RFC 1951).
+    """A raw DEFLATE stream (RFC 1951).
 
     Args:
-        take: Returns up to so many packed bytes; empty at the end of the file.
-        container: What the stream is a part of, for messages.
+        take: Function that returns up to a number of packed bytes; empty at the end of the file.
+        container: Name of the archive's format, for messages.
     """
 
     def __init__(self, take: Callable[[int], bytes], container: str) -> None:
@@ -48,7 +48,7 @@ class Inflater:
 
     @property
     def rest(self) -> bytes:
-        """The packed bytes that were taken and lie behind the end of the stream."""
+        """The packed bytes that were taken but are after the end of the stream."""
         return self._stream.unused_data
 
 

@@ -1,4 +1,4 @@
-"""The directory of a zip file, read from its end and no further than it may be long.
+"""Read the directory at the end of a zip file, within a size limit.
 
 Layout: APPNOTE.TXT 6.3.10 of PKWARE, sections 4.3.12 to 4.3.16 and 4.5.3.
 """
@@ -34,17 +34,17 @@ _SHOWN_CHARS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class ZipMember:
-    """One file of an archive, as the directory describes it.
+    """A file of an archive, as described in the directory.
 
     Attributes:
-        name: Its path in the archive.
+        name: Path in the archive.
         flags: General purpose bits.
-        method: How it is packed.
-        crc: CRC-32 of its content.
-        packed_bytes: Its size in the archive.
-        size_bytes: Its size after unpacking.
-        offset: Byte of the archive at which its own header begins.
-        limit: Byte of the archive before which its packed content ends: where the directory begins.
+        method: Compression method.
+        crc: CRC-32 of the content.
+        packed_bytes: Size in the archive, in bytes.
+        size_bytes: Size after unpacking, in bytes.
+        offset: Offset of the file's local header in the archive.
+        limit: Offset before which the packed content must end: the start of the directory.
     """
 
     name: str
@@ -66,7 +66,7 @@ class _Directory:
 
 
 def find_only_member(file: IO[bytes], limits: Limits) -> ZipMember:
-    """Return the one file of the archive; folders, and what a Mac or a hidden name adds, do not count.
+    """Return the only file of the archive; folders, hidden files and macOS metadata are ignored.
 
     Raises:
         FeedFault: ARCHIVE_BROKEN, ARCHIVE_AMBIGUOUS or, for a workbook, UNKNOWN_FORMAT.
@@ -111,7 +111,7 @@ def _find_directory(file: IO[bytes]) -> _Directory:
 
 
 def _find_end(tail: bytes) -> int:
-    """Return where the end record begins: the last one whose comment fills the rest, else the last one; -1 for none."""
+    """Return the offset of the end record: the last one whose comment fills the rest, or the last one; -1: none."""
     at = last = tail.rfind(_END_MAGIC, 0, max(0, len(tail) - _END.size + len(_END_MAGIC)))
     while at >= 0:
         if at + _END.size + _END.unpack_from(tail, at)[-1] == len(tail):
@@ -137,7 +137,7 @@ def _read_end_64(file: IO[bytes], locator: tuple[bytes, int, int, int], end: int
 
 def _read_entries(file: IO[bytes], directory: _Directory) -> Iterator[ZipMember]:
     start = directory.end - directory.size
-    # Bytes that stand before the archive: each offset in it is too small by them.
+    # Number of bytes before the archive, which must be added to each of its offsets.
     shift = start - directory.offset
     if start < 0 or shift < 0:
         raise broken("its directory lies outside of it")
@@ -162,7 +162,7 @@ def _read_entries(file: IO[bytes], directory: _Directory) -> Iterator[ZipMember]
 
 
 def _large_values(extra: bytes, values: list[int]) -> list[int]:
-    """Return sizes and offset with those replaced that did not fit into 32 bits."""
+    """Return sizes and offset, with values that do not fit into 32 bits read from the ZIP64 field."""
     if _IN_ZIP64 not in values:
         return values
     at = 0
@@ -194,7 +194,7 @@ def _shown(name: str) -> str:
 
 
 def broken(why: str) -> FeedFault:
-    """Return the fault of an archive whose parts do not fit together."""
+    """Return the fault of an inconsistent archive."""
     return FeedFault("ARCHIVE_BROKEN", f"The zip archive cannot be read: {why}")
 
 

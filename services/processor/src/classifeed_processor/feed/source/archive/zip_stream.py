@@ -1,4 +1,4 @@
-"""Reading the content of one file of a zip archive."""
+"""Read the content of a file in a zip archive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_processor.feed.source.archive.zip_directory import MAGIC, ZipMem
 
 _HEADER: Final = struct.Struct("<4s5H3I2H")
 _STORED, _DEFLATE = 0, 8
-# Those that are met; LZMA and its like may ask for gigabytes of tables before the first byte comes out.
+# Other common methods, for messages; LZMA and others may need gigabytes of tables before the first byte.
 _METHODS: Final = {
     1: "Shrink",
     6: "Implode",
@@ -26,10 +26,10 @@ _METHODS: Final = {
 
 
 class ZipStream:
-    """The content of a member, with its size and check sum verified at the end.
+    """Content of a member; size and checksum are verified at the end.
 
     Raises:
-        FeedFault: ARCHIVE_BROKEN, here and while reading.
+        FeedFault: ARCHIVE_BROKEN, on opening and on reading.
     """
 
     def __init__(self, file: IO[bytes], member: ZipMember) -> None:
