@@ -9,24 +9,24 @@ TYPED := libs/common/src libs/domain/src libs/jobs/src libs/client/src cli/src $
 MEMBERS := $(wildcard libs/*/pyproject.toml) $(wildcard services/*/pyproject.toml) cli/pyproject.toml
 STAMP := $(VENV)/.ready
 UV_VERSION := $(shell sed -n 's/^uv==\([^ ]*\).*/\1/p' requirements.lock)
-# A file of tests in one process; how many processes, in which order: conftest.py.
+# One process runs a file of tests; conftest.py sets the number of processes and the order.
 PYTEST_WORKERS ?= -n auto --dist loadfile --no-loadscope-reorder
 CAMPAIGN_WORKERS ?= -n 3 --dist loadfile --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-# Without a home that can be written, uv keeps its downloads in .venv.
+# Without a writable home, uv keeps its downloads in .venv.
 ifneq ($(shell test -n "$$HOME" && mkdir -p "$${XDG_CACHE_HOME:-$$HOME/.cache}/uv" 2> /dev/null && echo yes),yes)
 export UV_CACHE_DIR := $(CURDIR)/$(VENV)/cache/uv
 endif
-# Byte code is kept: compiled anew in each of their processes it would be a fifth of what the tests cost.
+# Byte code is kept: compiling it again in each test process takes a fifth of the CPU of the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up down test test-fast lint lint-types lint-rest format stubs pictures lock bench mutants chaos clean
 
-help:  ## what can be made
+help:  ## list the targets
 	@grep -hE '^[a-z-]+%?:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-setup: $(STAMP)  ## make .venv with what requirements.lock pins, and the workspace in it
+setup: $(STAMP)  ## create .venv with the packages of requirements.lock and of the workspace
 
 $(VENV)/.tools:
 	$(PYTHON) -m venv $(VENV)
@@ -38,22 +38,25 @@ $(STAMP): $(VENV)/.tools requirements.lock $(MEMBERS)
 	$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation $(foreach m,$(MEMBERS),-e $(dir $(m)))
 	@touch $@
 
-demo: setup  ## load a sample feed into the whole suite, show what became of it, stop
+demo: setup  ## start the whole suite, load a sample feed, show the outcome, stop
 	$(BIN)/classifeed demo
 
-up: setup  ## start the whole suite and leave it running
+up: setup  ## start the whole suite in the background
 	$(BIN)/classifeed up --detach
 
-down: setup  ## stop what `make up` started
+down: setup  ## stop the suite of `make up`
 	$(BIN)/classifeed down
 
-test: setup  ## the tests, campaigns in a short form or left to `make chaos`
+test: setup  ## run the tests; campaigns run in a short form, or in `make chaos` only
 	$(BIN)/python -m pytest $(PYTEST_WORKERS)
 
-test-fast: setup  ## the tests that take no more than a few seconds each
-	$(BIN)/python -m pytest $(PYTEST_WORKERS) -m "not slow and not e2e"
+test-fast: setup  ## run the fast tests that need no server
+	$(BIN)/python -m pytest $(PYTEST_WORKERS) -m "not slow and not e2e and not server"
 
-lint: setup  ## ruff, mypy, import-linter, furniture, buf, stubs up to date
+test-%: setup  ## run the tests of one service or library, e.g. test-offers
+	$(BIN)/python -m pytest $(PYTEST_WORKERS) $(wildcard services/$*/tests libs/$*/tests $*/tests)
+
+lint: setup  ## run ruff, mypy, import-linter, furniture and buf; check generated files
 	@$(MAKE) --no-print-directory -j2 lint-types lint-rest
 
 lint-types:
@@ -75,7 +78,7 @@ lint-rest:
 	$(BIN)/python -m tools.chart_readmes --check
 	$(BIN)/python -m tools.dashboards --check
 
-format: setup  ## let ruff rewrite what it can
+format: setup  ## fix and format the code with ruff
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format --quiet .
 
@@ -89,22 +92,22 @@ stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schema
 	$(BIN)/python -m tools.chart_readmes
 	$(BIN)/python -m tools.dashboards
 
-pictures: setup  ## play the demo and draw its terminal, and the diagram of the suite, for the README
+pictures: setup  ## draw the README's pictures: the demo on a terminal, and the diagram of the suite
 	$(BIN)/python -m tools.pictures --record
 
 lock: $(VENV)/.tools  ## resolve pyproject.toml into requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --generate-hashes --no-header --no-annotate --quiet -o requirements.lock
 
-bench-%: setup  ## one folder of bench/, e.g. bench-feeds
+bench-%: setup  ## run one benchmark, e.g. bench-feeds
 	$(BIN)/python -m bench.$*
 
-bench: $(patsubst bench/%/__main__.py,bench-%,$(wildcard bench/*/__main__.py))  ## every benchmark
+bench: $(patsubst bench/%/__main__.py,bench-%,$(wildcard bench/*/__main__.py))  ## run every benchmark
 
-mutants: setup  ## break the mechanisms on purpose and see that tests notice; ONLY="name other" for some
+mutants: setup  ## break the mechanisms on purpose and check that tests fail; ONLY="name other" for some
 	$(BIN)/python -m tools.mutations $(ONLY)
 
-chaos: setup  ## the fault campaigns in their long form, about two hours
+chaos: setup  ## run the long fault campaigns, about two hours
 	CLASSIFEED_CAMPAIGN=long $(BIN)/python -m pytest $(CAMPAIGN_WORKERS) -m "slow or e2e"
 
-clean:  ## remove what make and the tools made
-	rm -rf $(VENV) .classifeed .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+clean:  ## remove files that make and the tools created
+	rm -rf $(VENV) .classifeed .pytest_cache .mypy_cache .ruff_cache .furniture_cache .hypothesis build

@@ -1,4 +1,4 @@
-"""In which order and in which process the tests run."""
+"""Order of the tests, and their distribution over processes."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from classifeed_common.embedded.memory import free_memory_bytes
 _SHARED: Final = "tests/e2e/"
 _OWN: Final = "tests/installations/"
 _OTHERS: Final = ""
-# What a process begins with, and goes on with when that is done. An installation of the whole suite takes a fifth of
-# the cores even while nothing happens in it, so one process has the shared one, one has those of single tests, and
-# others begin a second one at the end only, if the first has not come that far.
+# Kinds of files in the order in which a process runs them. An idle installation of the whole suite takes a fifth of the
+# cores. So one process starts with the shared installation and one with the installations of single tests. Other
+# processes start an installation only at the end, if such files are left.
 _PREFERENCES: Final = {"gw0": (_SHARED, _OTHERS, _OWN), "gw1": (_OWN, _OTHERS, _SHARED)}
 _DEFAULT: Final = (_OTHERS, _OWN, _SHARED)
-# Tests that wait stand first, those that calculate last: one process begins with the latter, for cores that would have
-# nothing to do while all others wait.
+# Tests that wait come first, tests that compute last. One process begins at the end, so that the cores are not idle
+# while all other processes wait.
 _FROM_THE_END: Final = "gw3"
-# Four leave almost a third of two cores idle (ADR 0100).
+# Four processes leave almost a third of two cores idle (ADR 0100).
 _PROCESSES: Final = 5
-_BYTES_OF_ONE: Final = 3 << 29  # with its servers and what its tests start
+# Fixtures of servers; tests that use one are not in the fast tier.
+_SERVERS: Final = frozenset({"postgres", "kafka", "s3"})
+_BYTES_OF_ONE: Final = 3 << 29  # a process with its servers and the processes that its tests start
 
 
 def kind_of(scope: str) -> str:
-    """Return which kind of installation a file of tests needs."""
+    """Return the kind of installation that a file of tests needs."""
     return next((kind for kind in (_SHARED, _OWN) if scope.startswith(kind)), _OTHERS)
 
 
 class InstallersApart(LoadFileScheduling):  # type: ignore[misc]
-    """A file of tests to each free process: tests with installations first to some of them, all others to the rest.
+    """Assign a file of tests to each free process; some processes prefer tests with installations.
 
-    Most tests wait, for servers and for limits that pass, so there are more processes than cores.
+    Most tests wait for servers and timeouts, so there are more processes than cores.
     """
 
     def _assign_work_unit(self, node: Any) -> None:
@@ -50,19 +52,19 @@ class InstallersApart(LoadFileScheduling):  # type: ignore[misc]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes run the tests: fewer where memory is short."""
+    """Return the number of processes for the tests: fewer if memory is short."""
     free = free_memory_bytes()
     return _PROCESSES if free is None else max(1, min(_PROCESSES, free // _BYTES_OF_ONE))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
-    """Give files to processes as `InstallersApart` says, where `--dist loadfile` is given."""
+    """Distribute files with `InstallersApart` if `--dist loadfile` is set."""
     return InstallersApart(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def collect_apart(config: pytest.Config, worker: Mapping[str, Any]) -> None:
-    """Have each process begin to collect in another folder: modules that one has compiled are there for the others."""
+    """Make each process start collecting in a different folder, so that processes reuse each other's byte code."""
     if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         return
     folders = [
@@ -73,25 +75,29 @@ def collect_apart(config: pytest.Config, worker: Mapping[str, Any]) -> None:
     config.args[:] = folders[begin:] + folders[:begin]
 
 
+@pytest.hookimpl(tryfirst=True)  # `-m` sees the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes long first, so that no process is left alone with it at the end, and installations stop early."""
+    """Mark tests that need a server, and run long tests first, so that no process ends late with a long test."""
+    for item in items:
+        if not _SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("server")
     items.sort(
         key=lambda item: (
             item.get_closest_marker("e2e") is None,
             item.get_closest_marker("slow") is None,
-            item.nodeid.partition("::")[0],  # one order for all processes, wherever each began
+            item.nodeid.partition("::")[0],  # the same order in all processes
         )
     )
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from going through half a million objects of the collection again and again."""
+    """Freeze the half a million objects of the collection, so that the garbage collector does not scan them again."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add what is printed about the whole run, in the process that has the terminal."""
+    """Register the reports about the run, in the process that has the terminal."""
     if hasattr(config, "workerinput"):
         collect_apart(config, config.workerinput)
     else:

@@ -1,1 +1,1 @@
-"""Benchmarks: one folder a subject; each prints a table and one JSON line."""
+"""Benchmarks: one folder for each subject. Each prints a table and one JSON line."""

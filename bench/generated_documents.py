@@ -1,4 +1,4 @@
-"""Documents of offers in any number, the same ones for the same numbers: for benchmarks of the index and the search."""
+"""Generated documents of offers for benchmarks of the index and the search; equal numbers give equal documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from classifeed_offers.domain.offers import Status
 T = TypeVar("T")
 
 FREQUENT_WORD: Final = "доставка"
-"""In the description of every second document."""
+"""A word in the description of every second document."""
 
 _EPOCH_BEGINS: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _MICROS: Final = 1_000_000
@@ -28,7 +28,7 @@ _SELLERS: Final = 50
 
 
 class Words(NamedTuple):
-    """The words of all documents; of `texts` the first ones are much more frequent than the last."""
+    """The words of all documents; the first words of `texts` are much more frequent than the last."""
 
     kinds: list[str]
     adjectives: list[str]
@@ -38,7 +38,7 @@ class Words(NamedTuple):
 
 
 class OfferWords(NamedTuple):
-    """What the title of a document is made of."""
+    """The words of a document's title, and its price."""
 
     kind: str
     adjective: str
@@ -81,7 +81,7 @@ def offer_words(number: int) -> OfferWords:
 
 
 def generate_documents(count: int, *, first: int = 0, version: int = 1) -> Iterator[RawDocument]:
-    """Yield documents of about 1.4 KB, as offers compose them, from number `first` on."""
+    """Yield documents of about 1.4 KB, as the offers service composes them, from number `first` on."""
     known = words()
     for number in range(first, first + count):
         offer = offer_words(number)
@@ -122,7 +122,7 @@ def _due(number: int, version: int, content: OfferContent) -> DueOffer:
 
 
 def pieces(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield the items in lists of `size`, the last one shorter."""
+    """Yield the items in lists of `size`; the last list may be shorter."""
     left = iter(items)
     while piece := list(islice(left, size)):
         yield piece

@@ -1,4 +1,4 @@
-"""Feeds of any size, the same bytes for the same arguments: for benchmarks and for tests of size."""
+"""Generated feeds of any size for benchmarks and tests; equal arguments give equal bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KINDS = (
 )
 _VENDORS = ("Nordhem", "Дубрава", "Лоза", "Glasso", "Мастер")
 _CATEGORIES = 40
-# What makes twelve warnings of one offer, each of a code and field of its own.
+# These elements give an offer twelve warnings, each with a different code and field.
 WARNINGS = 12
 _FLAWS = {
     ' available="true"': "",
@@ -51,13 +51,13 @@ def write_feed(
 
     Args:
         path: the file to write.
-        count: offers, those in `skip` left out.
-        prefix: begins each external id.
-        revision: another number changes the price of every offer.
-        revisions: one for each of the first offers, then again from the first; instead of `revision`.
+        count: the number of offers, before `skip` removes some.
+        prefix: the beginning of each external id.
+        revision: a number; another one changes the price of every offer.
+        revisions: the revision of each offer, repeated from the first; replaces `revision`.
         skip: external ids to leave out.
-        flawed: every offer has WARNINGS warnings, each of a code and field of its own; otherwise all are sound.
-        links: pictures of each offer; instead of one to three that lead nowhere.
+        flawed: whether every offer has WARNINGS warnings, each with a different code and field.
+        links: the pictures of each offer; the default is one to three links that lead nowhere.
     """
     with path.open("w", encoding="utf-8") as file:
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n<yml_catalog date="2026-11-01 10:00">\n<shop>\n')

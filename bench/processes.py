@@ -1,4 +1,4 @@
-"""CPU time of processes, as the system counts it."""
+"""CPU time of processes, read from /proc."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_of(pids: Iterable[int]) -> float:
-    """Return the seconds of CPU that processes have used, in all their threads."""
+    """Return the seconds of CPU of processes, with all their threads."""
     return sum(sum(_times(pid)[:2]) for pid in pids)
 
 
 def cpu_of_tree(pid: int) -> float:
-    """Return the seconds of CPU of a process and all that it has started, ended ones too."""
+    """Return the seconds of CPU of a process and its descendants, including those that have ended."""
     return sum(sum(_times(each)) for each in _tree(pid))
 
 
@@ -28,17 +28,17 @@ def _tree(pid: int) -> Iterator[int]:
 
 def _children(pid: int) -> list[int]:
     found: list[int] = []
-    with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+    with suppress(FileNotFoundError, ProcessLookupError):  # the process has just ended
         for task in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(FileNotFoundError, ProcessLookupError):  # so has this thread of it
+            with suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
                 found += map(int, (task / "children").read_text().split())
     return found
 
 
 def _times(pid: int) -> list[float]:
-    """Return user and system time of a process, and the same of its children that have ended."""
+    """Return user and system time of a process, and of its children that have ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except (FileNotFoundError, ProcessLookupError):  # it has just ended, and is counted with its parent
+    except (FileNotFoundError, ProcessLookupError):  # the process has just ended, and its parent's times include it
         return [0.0]
     return [int(field) / _TICKS for field in fields[11:15]]

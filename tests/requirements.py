@@ -1,4 +1,4 @@
-"""What a machine may lack: a test that needs it is skipped, or fails where CLASSIFEED_REQUIRE names it."""
+"""Programs and data that a machine may lack: tests skip without them, or fail if CLASSIFEED_REQUIRE names them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _REQUIRED = frozenset(filter(None, os.environ.get("CLASSIFEED_REQUIRE", "").spli
 
 
 def lacking(what: str, reason: str) -> None:
-    """End the test: it is skipped, or fails where `what` is required."""
+    """Skip the test, or fail it if `what` is required."""
     if what in _REQUIRED:
         pytest.fail(f"CLASSIFEED_REQUIRE names {what}, but {reason}", pytrace=False)
     pytest.skip(f"{what}: {reason}")
@@ -21,12 +21,12 @@ def shared_data() -> Path:
     """Return the folder of the shared feeds."""
     folder = Path(os.environ.get("CLASSIFEED_SHARED_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
     if not folder.is_dir():
-        lacking("shared", "the folder of real feeds is not there; name it by CLASSIFEED_SHARED_DATA")
+        lacking("shared", "the folder of real feeds does not exist; set CLASSIFEED_SHARED_DATA to its path")
     return folder
 
 
 def go_tool(name: str) -> Path:
-    """Return a program written in Go."""
+    """Return the path of a Go program, which is built if it is missing."""
     from tools.gotools import find_tool
 
     found = find_tool(name)

@@ -1,4 +1,4 @@
-"""What is printed about a run of the tests: what fails, at once; how the machine was; figures; times by folder."""
+"""Output about a test run: failures immediately, state of the machine, figures, times by folder."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 
 from classifeed_common.embedded.memory import free_memory_bytes
 
-_LONGEST: Final = 40  # files whose times are printed
-_WHOLE: Final = 100  # tests, from which on their times and the machine's memory are of interest
+_LONGEST: Final = 40  # number of files whose times are printed
+_WHOLE: Final = 100  # number of tests from which on times and memory are printed
 _TICK_S: Final = 1.0
-_STILL_S: Final = 20.0  # longer than any process waits for two cores that four share
+_STILL_S: Final = 20.0  # longer than any of the processes waits for a core
 _LITTLE_BYTES: Final = 1 << 30
 
 
 class GroupTimes:
-    """Seconds of tests by folder and by file, added up over all processes."""
+    """Seconds of tests by folder and by file, summed over all processes."""
 
     def __init__(self) -> None:
         self._seconds: defaultdict[str, float] = defaultdict(float)
@@ -46,18 +46,18 @@ class GroupTimes:
 
 
 class Figures:
-    """What tests have measured, under the property `figure`."""
+    """Measurements of tests, from their property `figure`."""
 
     def __init__(self) -> None:
         self._found: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the figures of one test."""
+        """Add the figures of one test."""
         if report.when == "call":
             self._found += [str(value) for name, value in report.user_properties if name == "figure"]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print each in a line."""
+        """Print each figure on a line."""
         if self._found:
             terminalreporter.section("figures")
         for figure in self._found:
@@ -65,13 +65,13 @@ class Figures:
 
 
 class Failures:
-    """What failed and where, at once: a run that is ended before its summary has shown it."""
+    """Prints failures immediately, for runs that end before their summary."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Print one line about a phase that failed, or about the test during which a process ended."""
+        """Print a line about a failed phase, or about the test during which a process ended."""
         if not report.failed:
             return
         process = getattr(getattr(report, "node", None), "gateway", None)
@@ -82,9 +82,9 @@ class Failures:
 
 
 class Machine:
-    """How the machine was while the tests ran: when it stood still, and how little memory was left.
+    """State of the machine during the run: pauses of all processes, and the least free memory.
 
-    A machine that stands still for a minute, or ends processes for want of memory, fails tests that have no fault.
+    If a machine pauses for a minute, or kills processes for lack of memory, tests fail without a defect.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -93,15 +93,15 @@ class Machine:
         self._least_bytes: int | None = None
 
     def pytest_sessionstart(self) -> None:
-        """Begin to watch."""
+        """Start to watch."""
         threading.Thread(target=self._watch, name="machine", daemon=True).start()
 
     def pytest_sessionfinish(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._ended.set()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the least memory that was left."""
+        """Print the least free memory."""
         if self._least_bytes is not None and len(terminalreporter.stats.get("passed", ())) >= _WHOLE:
             terminalreporter.line(f"memory: at least {self._least_bytes >> 20} MiB were free")
 
@@ -110,7 +110,7 @@ class Machine:
         while not self._ended.wait(_TICK_S):
             now_s = time.time()
             if now_s - last_s > _STILL_S:
-                _print_line(self._config, f"the machine stood still for {now_s - last_s:.0f} s")
+                _print_line(self._config, f"the machine paused for {now_s - last_s:.0f} s")
             last_s = now_s
             free = free_memory_bytes()
             if free is None or (self._least_bytes is not None and free >= self._least_bytes):
@@ -121,7 +121,7 @@ class Machine:
 
 
 def report_run(config: pytest.Config) -> None:
-    """Have all this printed; for the process that has the terminal."""
+    """Register all reports, in the process that has the terminal."""
     for each in (GroupTimes(), Figures(), Failures(config), Machine(config)):
         config.pluginmanager.register(each, type(each).__name__)
 

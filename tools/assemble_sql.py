@@ -1,11 +1,11 @@
-"""Statements that share parts: every `.parts` file makes the `.sql` file beside it, each block of it a whole statement.
+"""SQL statements that share parts: every `.parts` file makes a `.sql` file in the same folder.
 
     python -m tools.assemble_sql            # write
-    python -m tools.assemble_sql --check    # say what is not up to date
+    python -m tools.assemble_sql --check    # list files that are not up to date
 
-A `.parts` file begins with the statements that it makes, `-- statement: NAME = PART(placeholder=part, ...)`, and goes
-on with its parts, `-- part: NAME`. A placeholder `{x}` stands for the part that the statement names for it, or else for
-the part x; an empty one for nothing.
+A `.parts` file begins with statements, `-- statement: NAME = PART(placeholder=part, ...)`. Its parts follow, each after
+a line `-- part: NAME`. A placeholder `{x}` is replaced by the part that the statement assigns to it, or by the part x.
+An empty assignment removes the placeholder. Each block of the `.sql` file is a whole statement.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 
 def assemble(source: str, text: str) -> str:
-    """Return the `.sql` file that the parts in `text` make.
+    """Return the text of the `.sql` file that the parts in `text` make.
 
     Args:
         source: name of the `.parts` file, for the head and for errors.
-        text: its content.
+        text: content of the `.parts` file.
 
     Raises:
-        ValueError: a placeholder has no part, or a part is used by no statement.
+        ValueError: a placeholder has no part, or no statement uses a part.
     """
     pieces = _PART.split(text)
     parts = dict(zip(pieces[1::2], (piece.strip("\n") for piece in pieces[2::2]), strict=True))
@@ -55,19 +55,19 @@ def _fill(source: str, part: str, parts: Mapping[str, str], own: Mapping[str, st
         name = own.get(found[1], found[1])
         return _HEAD_COMMENT.sub("", _fill(source, name, parts, own, used)) if name else ""
 
-    # Comments may name a placeholder, and are no SQL; those at the head of a part are for readers of the parts.
+    # Comments may contain placeholders and are removed from the SQL. Comments at the head of a part describe the part.
     lines = parts[part].split("\n")
     return "\n".join(line if line.lstrip().startswith("--") else _PLACEHOLDER.sub(replace, line) for line in lines)
 
 
 def list_files() -> Iterator[tuple[Path, str]]:
-    """Yield each `.sql` file that is made, and what it should be."""
+    """Yield each generated `.sql` file with its expected text."""
     for path in sorted(ROOT.glob("*/*/src/**/*.parts")):
         yield path.with_suffix(".sql"), assemble(path.name, path.read_text("utf-8"))
 
 
 def main() -> int:
-    """Write or check; returns the exit code."""
+    """Write or check the files; return the exit code."""
     return write_or_check(list_files(), "tools.assemble_sql")
 
 

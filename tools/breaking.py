@@ -1,7 +1,8 @@
-"""Refuses a change of proto/ that breaks whoever speaks the protos before it (`buf breaking` against git's history).
+"""Refuse changes of proto/ that break clients and servers of an earlier commit, by `buf breaking`.
 
-The base is `--against`; else the merge base with origin/main; else the last commit (while proto/ differs from it) or
-the one before. Without a base (no git, first commit, shallow clone) there is nothing to break and the check passes.
+The base is the commit of `--against`. Without it, the base is the merge base with origin/main. Without that, it is the
+last commit if proto/ differs from it, or the one before. Without a base (no git, first commit, shallow clone) the check
+passes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def git(*arguments: str) -> bytes | None:
-    """Return what git prints, or None when it refuses (not a repository, no such commit)."""
+    """Return the output of git, or None if git fails (not a repository, no such commit)."""
     try:
         done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)
     except FileNotFoundError:
@@ -60,7 +61,7 @@ def main() -> int:
             # Releases of Python before 3.11.4 have no filters.
             tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
             tar.extractall(scratch)
-        # Vendored Google protos: the copies of today serve both sides, and an older commit may have had none.
+        # Both sides use the current copies of the vendored Google protos: an older commit may have none.
         Path(scratch, "proto", "google").symlink_to(ROOT / "proto" / "google")
         Path(scratch, "buf.yaml").write_bytes((ROOT / "buf.yaml").read_bytes())
         buf = (

@@ -1,7 +1,7 @@
 """The README of every chart: a table of its values, from values.yaml, its comments and the schema.
 
 python -m tools.chart_readmes            # write
-python -m tools.chart_readmes --check    # say what is not up to date
+python -m tools.chart_readmes --check    # list files that are not up to date
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _TYPES: Final = {
 }
 _HEAD: Final = """# Chart {name}
 
-{description}. How to install it: [deploy](../../docs/how-to/deploy.md).
+{description}. To install it, see [deploy](../../docs/how-to/deploy.md).
 
-Written by tools/chart_readmes.py from values.yaml; values without a default may be given too.
+`python -m tools.chart_readmes` makes this page from `values.yaml`. Values without a default are optional.
 
 | value | type | default | description |
 | --- | --- | --- | --- |
@@ -40,7 +40,7 @@ Written by tools/chart_readmes.py from values.yaml; values without a default may
 
 
 def list_files() -> Iterator[tuple[Path, str]]:
-    """Yield the README of each chart, and what it should be."""
+    """Yield the README of each chart with its expected text."""
     for chart in sorted(path.parent for path in ROOT.glob("helm/*/values.yaml")):
         about = yaml.safe_load((chart / "Chart.yaml").read_text("utf-8"))
         has_schema = (chart / "values.schema.json").exists()
@@ -55,7 +55,7 @@ def list_files() -> Iterator[tuple[Path, str]]:
 
 
 def _describe_settings(service: str) -> dict[str, str]:
-    """Return what the code says of each value of `config`."""
+    """Return the description of each value of `config` from the settings of a service."""
     module = import_module(f"classifeed_{service}.settings")
     [settings] = [
         kind
@@ -68,12 +68,12 @@ def _describe_settings(service: str) -> dict[str, str]:
 def list_rows(values: str, schema: Mapping[str, Any]) -> list[Row]:
     """Return path, type, default and description of each value, in the order of the file.
 
-    A mapping has a row of its own where a comment stands above it. What the schema allows and the file does not set
-    follows the values beside it. A description is the comment above the value, else that of the schema.
+    A mapping has a row if it has a comment. Values that only the schema has follow the other values of the same
+    mapping. A description is the comment above the value, or the description in the schema.
     """
     top = yaml.compose(values)
     if not isinstance(top, yaml.MappingNode):
-        raise TypeError("values.yaml is no mapping")
+        raise TypeError("values.yaml is not a mapping")
     return list(_rows(top, values.splitlines(), schema, ""))
 
 
@@ -125,7 +125,7 @@ def _comment_above(lines: Sequence[str], mark: yaml.Mark) -> str:
     start = mark.line
     while start and lines[start - 1].startswith(beginning):
         start -= 1
-    # The first lines of a file are about the file.
+    # The first lines of a file describe the file.
     return " ".join(line.strip(" #") for line in lines[start : mark.line]) if start else ""
 
 
@@ -135,7 +135,7 @@ def _as_line(row: Row) -> str:
 
 
 def main() -> int:
-    """Write or check; returns the exit code."""
+    """Write or check the files; return the exit code."""
     return write_or_check(list_files(), "tools.chart_readmes")
 
 

@@ -1,4 +1,4 @@
-"""`python -m tools.cleanweb_rules`: put cleanweb's lists together into the one file of rules; `--check` compares."""
+"""`python -m tools.cleanweb_rules`: join cleanweb's lists into one file of rules; `--check` compares."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ lists:
 
 
 def render(folder: Path = _FOLDER) -> str:
-    """Return the file of rules: the text of each list, indented below its name."""
+    """Return the text of the file of rules: each list, indented below its name."""
     parts = [_HEAD]
     for path in sorted((folder / "lists").glob("*.yaml")):
         lines = path.read_text("utf-8").splitlines()
@@ -28,7 +28,7 @@ def main() -> int:
     if "--check" in sys.argv[1:]:
         if path.read_text("utf-8") == made:
             return 0
-        print(f"{path} is not what its lists make: run `python -m tools.cleanweb_rules`", file=sys.stderr)
+        print(f"{path} is not up to date with its lists: run `python -m tools.cleanweb_rules`", file=sys.stderr)
         return 1
     path.write_text(made, "utf-8")
     return 0

@@ -1,4 +1,4 @@
-"""The reference of the command line: run as a module, it writes docs/reference/cli.md to its standard output."""
+"""The reference of the command line: `python -m tools.cli_page > docs/reference/cli.md`."""
 
 from __future__ import annotations
 
@@ -13,20 +13,28 @@ from classifeed_cli.main import build_app
 
 _HEAD: Final = """# Command line
 
-Generated from the help of the program by `python -m tools.cli_page`; a test compares the two.
+`python -m tools.cli_page` makes this page from the help of the program, and a test compares both.
 
-Every command has `--help`, and most have these:
+Every command has `--help`. Most commands have these options:
 
 | option | |
 | --- | --- |
-| `--json` | One JSON document on stdout, progress on stderr. An error is `{"error": {"reason", "message", "metadata"}}`; the [reasons](reasons.md) have a page. |
-| `--data` | Folder of the installation on this machine; `.classifeed` by default, or CLASSIFEED_DATA. |
-| `--address` | host:port of another installation's api, also by CLASSIFEED_ADDRESS. Its token comes from CLASSIFEED_TOKEN, or from the file CLASSIFEED_TOKEN_FILE; other services than the api, where they listen elsewhere, from CLASSIFEED_OFFERS_ADDRESS and CLASSIFEED_SEARCHER_ADDRESS. |
+| `--json` | One JSON document on stdout, progress on stderr. An error is `{"error": {"reason", "message", "metadata"}}`; the page [reasons](reasons.md) lists the reasons. |
+| `--data` | Folder of the installation on this machine. The default is CLASSIFEED_DATA, or `.classifeed`. |
+| `--address` | host:port of another installation's api, or CLASSIFEED_ADDRESS. The token comes from CLASSIFEED_TOKEN, or from the file CLASSIFEED_TOKEN_FILE. CLASSIFEED_OFFERS_ADDRESS and CLASSIFEED_SEARCHER_ADDRESS set the addresses of these services if they differ. |
 
-Exit codes: 0 done, 1 refused or a load that did not succeed, 2 usage, 3 unavailable, 4 time out, 130 Ctrl-C, 141 where
-the reader of the output closed the pipe (`| head`). `status` and `doctor` exit with 1 when something does not work. Commands that
-call several services exit with 3 when one of them does not respond, and print what the others return. Commands that are hard to undo
-ask for confirmation on a terminal, and only there; `--yes` skips it, and any reply but `y` or `yes` does nothing and exits with 1.
+| exit code | meaning |
+| --- | --- |
+| 0 | done |
+| 1 | refused, or a load that did not succeed; `status` and `doctor`: something does not work |
+| 2 | wrong usage |
+| 3 | unavailable; commands that call several services print the responses of the others |
+| 4 | timeout |
+| 130 | Ctrl-C |
+| 141 | the reader of the output closed the pipe, as `head` does |
+
+On a terminal, commands that are hard to undo ask for confirmation. Any reply except `y` or `yes` cancels the command
+with exit code 1. `--yes` skips the question. Without a terminal there is no question.
 """  # noqa: E501 - rows of a table
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 _COMMON: Final = frozenset({"data", "address", "as_json", "help"})

@@ -1,7 +1,7 @@
-"""The Dockerfile of every service, from one template and the members that its pyproject.toml names.
+"""The Dockerfile of every service, from one template and the dependencies in its pyproject.toml.
 
 python -m tools.dockerfiles            # write
-python -m tools.dockerfiles --check    # say what is not up to date
+python -m tools.dockerfiles --check    # list files that are not up to date
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TEMPLATE: Final = ROOT / "services/Dockerfile.template"
 
 
 def list_members(service: str) -> list[str]:
-    """Return the folders that an image of the service installs: libraries in order of their names, then the service."""
+    """Return the folders that the image of a service installs: libraries sorted by name, then the service."""
     found: set[str] = set()
     todo = [f"services/{service}"]
     while todo:
@@ -33,7 +33,7 @@ def list_members(service: str) -> list[str]:
 
 
 def list_files() -> Iterator[tuple[Path, str]]:
-    """Yield each Dockerfile, and what it should be."""
+    """Yield each Dockerfile with its expected text."""
     template = Template(TEMPLATE.read_text("utf-8"))
     for project in sorted(ROOT.glob("services/*/pyproject.toml")):
         service = project.parent.name
@@ -49,7 +49,7 @@ def list_files() -> Iterator[tuple[Path, str]]:
 
 
 def main() -> int:
-    """Write or check; returns the exit code."""
+    """Write or check the files; return the exit code."""
     return write_or_check(list_files(), "tools.dockerfiles")
 
 

@@ -1,4 +1,4 @@
-"""The docs page of all codes: run as a module, it writes docs/reference/error-codes.md to its standard output."""
+"""The page of all error codes: `python -m tools.error_codes_page > docs/reference/error-codes.md`."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from classifeed_processor.domain.error_codes import ERROR, FAULTS, ISSUES
 
 _HEAD = """# Error codes of feeds
 
-Made from the table in the processor's `domain/error_codes.py`; a test keeps the two the same.
+`python -m tools.error_codes_page` makes this page from the table in the processor's `domain/error_codes.py`.
 
 ## The whole file
 
-The task is FAILED and no offer was changed. The task names the line and the column where there is one.
+The task is FAILED and no offer was changed. The task has the line and the column of the fault, if there is one.
 """
 _OFFERS = """
 ## One offer
 
-An ERROR keeps this offer from being applied: one that exists stays as it is, a new one is not created. A WARNING does
-not. All other offers of the file are loaded. Several equal faults in one field of an offer are one issue, with
-the position of the first and the count of all.
+An offer with an ERROR is not applied: an existing offer stays unchanged, a new one is not created. An offer with a
+WARNING is applied. All other offers of the file are loaded. Several equal faults in one field of an offer are one
+issue, with the position of the first and the count of all.
 
-All issues of a load are kept as long as the load. `classifeed task errors` groups the first 10,000 of them, `--offer`
-lists those of one offer, and `--csv` and `--xlsx` write a row for each.
+The issues of a load are kept as long as the load. `classifeed task errors` groups the first 10,000 issues, `--offer`
+lists the issues of one offer, and `--csv` and `--xlsx` write a row for each issue.
 
-Words in *italics* stand for elements, and … for what is found in the file: an issue of your file names them as its
-format does (in YML *title* is `<name>`); the [table of formats](formats/README.md) has them side by side.
+Words in *italics* are placeholders for elements, and … for values from the file. An issue of your file has the element
+names of its format: in YML *title* is `<name>`. The [table of formats](formats/README.md) compares the names.
 """
 
 _NAMES_IN_BRACES = re.compile(r"\{([a-z_]+)(?::,)?\}")
-# What formats fill in with the names that they have for their own fields.
+# Placeholders that each format replaces by its names of the fields.
 _NAMES = {
     f"{name}_tag": f"*{name}*"
     for name in (
@@ -86,7 +86,7 @@ def _say(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Return a text of which Markdown shows every character as it is."""
+    """Return a text escaped for Markdown."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -1,4 +1,4 @@
-"""The docs page of all codes: run as a module, it writes docs/reference/fetch-codes.md to its standard output."""
+"""The page of codes of failed downloads: `python -m tools.fetch_codes_page > docs/reference/fetch-codes.md`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from classifeed_common.fetch.faults import FEED_FIXES, FETCH_FAULTS, PICTURE_FIX
 
 _HEAD = """# Codes of failed downloads
 
-Made from the table in `classifeed_common.fetch.faults`; a test keeps the two the same. A download that failed changes
-nothing: the offers of the last load stay as they are, and a stored picture stays.
+`python -m tools.fetch_codes_page` makes this page from the table in `classifeed_common.fetch.faults`.
+
+A failed download changes nothing: the offers of the last load stay unchanged, and a stored picture stays.
 """
 
 

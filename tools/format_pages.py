@@ -1,4 +1,4 @@
-"""The docs pages of the formats: run as a module with a folder, it writes docs/reference/formats into it."""
+"""The pages of the feed formats: `python -m tools.format_pages docs/reference/formats`."""
 
 from __future__ import annotations
 
@@ -21,28 +21,32 @@ from tools.schema_table import read_schema, render_table
 
 _INDEX = """# Formats of feeds
 
-Made by `python -m tools.format_pages docs/reference/formats`; a test keeps them up to date.
+`python -m tools.format_pages docs/reference/formats` makes these pages, and a test compares them.
 
-Alike in every format: amounts are read as `1499.90`, `1 200,50`, `1200 RUB` or `1 200 ₽` (`1,200` may mean two amounts
-and is refused); spaces in links are percent-encoded; a text that was escaped twice is unescaped once more; a word that
-says nothing of availability counts as absent, and a number above 1 there is the stock. Amounts for which a file names
-no currency have the one that `--currency` of `feed add`, `feed set` or `feed upload` names.
+The format of a file is detected from its content, never from its name. A file may be compressed with gzip, or be the
+only file in a zip archive. A file in another format fails as [UNKNOWN_FORMAT](../error-codes.md#unknown_format).
+`classifeed feed formats` lists the formats and prints a sample of each.
 
-The format of a file is found from its content, never from its name. A file may be packed with gzip, or alone in a zip
-archive. Anything else than what is listed here fails as [UNKNOWN_FORMAT](../error-codes.md#unknown_format).
-`classifeed feed formats` lists the formats and gives a sample of each.
+These rules hold for every format:
+
+- Amounts are read as `1499.90`, `1 200,50`, `1200 RUB` or `1 200 ₽`. `1,200` is ambiguous and refused.
+- An amount without a currency has the currency of `--currency` of `feed add`, `feed set` or `feed upload`.
+- Spaces in links are percent-encoded.
+- A text that was escaped twice is unescaped twice.
+- An availability that is not a known word counts as absent. A number above 1 is the stock.
+
+## Formats
 """
-_FIELDS = "\n## What each format calls its fields\n\n"
+_FIELDS = "\n## Names of fields in each format\n\n"
 _NATIVE = """# The Classifeed format
 
-{description} It is recognised by its {recognised_by}. Its schema is `feed.xsd`, from which
-the table below is made; `classifeed feed formats` gives both the schema and the sample.
+{description} It is recognised by its {recognised_by}.
+The table below is made from its schema, `feed.xsd`. `classifeed feed formats` prints the schema and the sample.
 
 {rules}
 
-Each offer is checked against the schema by itself: one bad offer is one rejected offer, and a bad value that the offer
-can do without is left out with a warning. A file of offers with prices and stock and without anything that describes
-them is an update, for loads in mode PATCH.
+Each offer is validated separately, so a bad offer rejects only itself. A bad optional value is left out with a warning.
+A file whose offers have prices and stock but no description is an update, for loads in mode PATCH.
 
 {table}
 ## Sample
@@ -51,9 +55,9 @@ them is an update, for loads in mode PATCH.
 {sample}```
 """
 _READ = """
-Of an offer these elements are read; of those that mean the same, the first that says something. Others of the format
-are known and of no use yet; those that the format does not know are one warning for the file. Offers with prices and
-stock and without anything that describes them are an update, for loads in mode PATCH.
+The table lists the elements of an offer that are read. Of several elements with the same meaning, the first with a
+value counts. Other elements of the format are ignored. Unknown elements give one warning for the file. Offers with
+prices and stock but no description are an update, for loads in mode PATCH.
 
 {table}"""
 _YML = (
@@ -64,13 +68,13 @@ It is recognised by its {recognised_by}.
 """
     + _READ
     + """
-- The id is the attribute `id`. `<currencies>` and `<categories>` are read wherever in `<shop>` they stand.
+- The id is the attribute `id`. `<currencies>` and `<categories>` may be anywhere in `<shop>`.
 - `available` is a flag, a word such as `в наличии`, or the number of pieces in stock.
-- An offer without `<currencyId>` has the shop's main currency (`rate="1"`, or the only one that it lists), else the one
-  of the load, else RUB where the shop lists none.
-- An offer without `<categoryId>`, or with one that the shop does not list, has the path in `<category>` or
-  `<product_type>`, such as Home > Kitchen > Kettles. Without any it is taken without a category.
-- A title is `<name>`, or else `<typePrefix>`, `<vendor>` and `<model>`, each named once.
+- An offer without `<currencyId>` has the shop's main currency: the one with `rate="1"`, or the only one in the list.
+  Without a main currency it has the currency of the load. Without that, it has RUB if the shop lists no currencies.
+- An offer without a `<categoryId>` from the shop's list has the path in `<category>` or `<product_type>`, such as
+  Home > Kitchen > Kettles. Without a path it is loaded without a category.
+- The title is `<name>`. Without it, the title is `<typePrefix>`, `<vendor>` and `<model>`, without repetitions.
 
 ## Sample
 
@@ -86,18 +90,19 @@ _GOOGLE = (
 - `google_rss` is recognised by its {rss},
 - `google_atom` by its {atom}.
 
-All elements have its prefix, as in `<g:price>`; the prefix may be another than `g`, and elements may lack it where the
-file has it elsewhere. A file that uses `g:` without declaring it, or has no prefix at all and items with an id, a title
-and a price, is read with a warning. Other RSS and Atom is news and no feed.
+Elements have the prefix of the namespace, as in `<g:price>`. The prefix may differ from `g`, and some elements may lack
+it. A file is read with a warning if it uses `g:` without a declaration, or if it has no prefix but items with an id, a
+title and a price. Other RSS and Atom files are news, not feeds of products.
 """
     + _READ
     + """
-- The id is `<g:id>`, and `<id>` where there is none.
-- A price has its currency beside it: `1499.90 RUB`, also `1,499.90 RUB`, `1 499,90 RUB`, `RUB 1499.90`. A sale price
-  below the price is the price, and the price is the old one; beside a price of zero it is the price.
-- `in_stock` is available; `preorder` and `backorder` are not available now, and kept as the attribute `availability`.
-- `<g:product_type>` is the path of the category, or else `<g:google_product_category>`, whose number is the category's
-  id, or else `<category>`.
+- The id is `<g:id>`, or `<id>` without it.
+- A price includes its currency: `1499.90 RUB`, `1,499.90 RUB`, `1 499,90 RUB` or `RUB 1499.90`.
+- A sale price below the price becomes the price, and the price becomes the old price. If the price is zero, the sale
+  price becomes the price.
+- `in_stock` is available. `preorder` and `backorder` are not available now, and kept as the attribute `availability`.
+- The path of the category is `<g:product_type>`. Without it, it is `<g:google_product_category>`, whose number is the
+  id of the category, or `<category>`.
 
 ## Sample in RSS 2.0
 
@@ -185,13 +190,13 @@ def _quote(text: str) -> str:
 
 
 def _render_tags(table: TagTable) -> str:
-    """Return what is read from which elements, those without a namespace standing for the others."""
+    """Return the table of meanings and elements, with the element names without namespaces only."""
     pictures = dict.fromkeys(sorted(table.picture), "pictures")
     meanings: defaultdict[str, list[str]] = defaultdict(list)
     for name, meaning in {**table.single, **pictures, **table.special_meanings}.items():
         if not name.startswith("{"):
             meanings[meaning.replace("_", " ")].append(f"`<{name}>`")
-    lines = ["| what | elements |", "| --- | --- |"]
+    lines = ["| field | elements |", "| --- | --- |"]
     lines += [f"| {meaning} | {', '.join(names)} |" for meaning, names in meanings.items()]
     return "\n".join(lines) + "\n"
 

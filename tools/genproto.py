@@ -1,8 +1,8 @@
-"""Generates the stubs in libs/contracts from proto/, or checks that they are what proto/ says (`--check`).
+"""Generate the stubs in libs/contracts from proto/; `--check` compares them.
 
-Besides what protoc makes, each service gets a `_pb2_grpc.pyi`: protoc's own Python plugin writes no types for stubs and
-servicers, and without them every call of a service would be an Any (docs/adr/0002). The Google protos that ours import
-are copied from the installed package to proto/google, because buf reads no other place without a network.
+In addition to the output of protoc, each service gets a `_pb2_grpc.pyi`: protoc's Python plugin writes no types for
+stubs and servicers, and without types the result of every call would be Any (docs/adr/0002). The imported Google protos
+are copied from the installed package to proto/google, since buf finds them only there without a network.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ COMMON_PROTOS = Path(str(distribution("googleapis-common-protos").locate_file(""
 
 
 def list_protos() -> list[str]:
-    """Return our protos and the vendored one, relative to proto/, in a stable order."""
+    """Return our protos and the vendored ones, relative to proto/, in a stable order."""
     return sorted(path.relative_to(PROTO).as_posix() for name in PACKAGES for path in (PROTO / name).rglob("*.proto"))
 
 
 def run_protoc(arguments: Iterable[str]) -> None:
-    """Run protoc; a fault of a proto is printed by protoc and ends the program."""
+    """Run protoc; if it fails, it prints the errors of the protos and the program exits."""
     command = [sys.executable, "-m", "grpc_tools.protoc", f"--proto_path={PROTO}", f"--proto_path={COMMON_PROTOS}"]
     if subprocess.run([*command, *arguments], check=False).returncode != 0:
         sys.exit("genproto: protoc refused the protos in proto/; see its message above")
@@ -66,7 +66,7 @@ def generate(target: Path) -> None:
 
 
 def render_comments(files: Iterable[FileDescriptorProto]) -> str:
-    """Return the comments of our protos as JSON, one a line: file → [path of the element, comment], for reflection."""
+    """Return the comments of our protos as JSON for reflection, one per line: file → [path of the element, comment]."""
     by_file = {
         file.name: [
             [list(location.path), location.leading_comments]
@@ -95,7 +95,7 @@ def list_types(file: FileDescriptorProto) -> Iterator[tuple[str, tuple[str, str]
 
 
 def render_grpc_types(file: FileDescriptorProto, types: dict[str, tuple[str, str]]) -> str:
-    """Return the `.pyi` of a file's stubs (for grpc.aio channels) and servicers."""
+    """Return the `.pyi` text of a proto's stubs (for grpc.aio channels) and servicers."""
     methods = [method for service in file.service for method in service.method]
     imported = {types[name][0] for method in methods for name in (method.input_type, method.output_type)}
 
@@ -131,27 +131,27 @@ def render_grpc_types(file: FileDescriptorProto, types: dict[str, tuple[str, str
 
 
 def stub_type(method: MethodDescriptorProto, name_of: object) -> str:
-    """Return the type of a stub's method by its two kinds of streaming."""
+    """Return the type of a stub's method, which depends on the streaming of requests and responses."""
     assert callable(name_of)
     sides = ("Stream" if method.client_streaming else "Unary") + ("Stream" if method.server_streaming else "Unary")
     return f"grpc.aio.{sides}MultiCallable[{name_of(method.input_type)}, {name_of(method.output_type)}]"
 
 
 def list_made(stubs: Path, protos: Path) -> dict[str, Path]:
-    """Return every file that is made from proto/, by the name that a person sees."""
+    """Return every file that is generated from proto/, by its path in the repository."""
     made = {f"libs/contracts/src/{path.relative_to(stubs).as_posix()}": path for path in list_files(stubs, PACKAGES)}
     copied = {f"proto/{path.relative_to(protos).as_posix()}": path for path in list_files(protos, ("google",))}
     return made | copied
 
 
 def list_files(root: Path, folders: Iterable[str]) -> Iterator[Path]:
-    """Yield the files below some folders of `root`."""
+    """Yield the files below folders of `root`."""
     for folder in folders:
         yield from (path for path in (root / folder).rglob("*") if path.is_file() and path.suffix != ".pyc")
 
 
 def compare() -> Iterator[tuple[str, str, Path | None]]:
-    """Yield (what is wrong, name, fresh file or None where it should not be) while the fresh files exist."""
+    """Yield (problem, name, fresh file, or None if the file must not exist) while the fresh files exist."""
     with tempfile.TemporaryDirectory() as scratch:
         generate(Path(scratch))
         fresh, kept = list_made(Path(scratch) / "src", Path(scratch) / "proto"), list_made(OUT, PROTO)
@@ -165,7 +165,7 @@ def compare() -> Iterator[tuple[str, str, Path | None]]:
 
 
 def replace_made() -> None:
-    """Swap in what differs, file by file, so that whatever runs meanwhile sees whole files."""
+    """Replace the files that differ, one by one, so that other processes see complete files only."""
     for _, name, fresh in compare():
         target = ROOT / name
         if fresh is None:
@@ -178,12 +178,12 @@ def replace_made() -> None:
 
 
 def check_made() -> int:
-    """Print each difference between what is committed and what proto/ says, and return the exit code."""
+    """Print each difference between the committed and the fresh files, and return the exit code."""
     faults = [f"{name}: {fault}" for fault, name, _ in compare()]
     if not faults:
         return 0
     print("\n".join(faults))
-    print(f"This is not what proto/ says. Run `make stubs` and commit (grpcio-tools here: {version('grpcio-tools')}).")
+    print(f"Stubs differ from proto/. Run `make stubs` and commit (grpcio-tools here: {version('grpcio-tools')}).")
     return 1
 
 

@@ -1,6 +1,6 @@
-"""Programs written in Go that tests use, built once from the module proxy into .venv/gobin.
+"""Go programs that tests use, built once from the module proxy into .venv/gobin.
 
-Only developers and the checks need them; the two commands of the README do without.
+Only development and CI need them; the two commands of the README do not.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ _BIN = _VENV / "gobin"
 
 
 def go_environment() -> dict[str, str]:
-    """Return the environment in which Go builds. Without a home that can be written, Go keeps its files in .venv."""
+    """Return the environment for Go builds. Without a writable home, Go keeps its files in .venv."""
     environment = {**os.environ, "GOBIN": str(_BIN), "CGO_ENABLED": "0"}
     if not os.access(os.environ.get("HOME", ""), os.W_OK):
         environment.setdefault("GOPATH", str(_VENV / "cache" / "go"))
         environment.setdefault("GOCACHE", str(_VENV / "cache" / "go-build"))
-        environment["GOFLAGS"] = "-modcacherw"  # or nobody could delete .venv
+        environment["GOFLAGS"] = "-modcacherw"  # otherwise .venv could not be deleted
     return environment
 
 
 def find_tool(name: str) -> Path | None:
-    """Return the program, built if need be; None on a machine without Go that has it nowhere.
+    """Return the path of a program, which is built if it is missing; None without Go and without the program.
 
     Raises:
-        RuntimeError: Go is there and the build failed.
+        RuntimeError: the build failed.
     """
     built = _BIN / name
     if built.exists():

@@ -1,7 +1,7 @@
-"""The contracts of import-linter, which name every service: .importlinter, from import_contracts.ini.
+"""The contracts of import-linter for all services: .importlinter, made from import_contracts.ini.
 
 python -m tools.import_contracts            # write
-python -m tools.import_contracts --check    # say what is not up to date
+python -m tools.import_contracts --check    # list files that are not up to date
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TEMPLATE: Final = ROOT / "tools/import_contracts.ini"
 
 
 def list_files() -> Iterator[tuple[Path, str]]:
-    """Yield the file, and what it should be."""
+    """Yield the file with its expected text."""
     packages = [spec.package for spec in ServiceTable.load().services.values()]
     lines = Template(TEMPLATE.read_text("utf-8"))
     yield (
@@ -29,7 +29,7 @@ def list_files() -> Iterator[tuple[Path, str]]:
 
 
 def main() -> int:
-    """Write or check; returns the exit code."""
+    """Write or check the files; return the exit code."""
     return write_or_check(list_files(), "tools.import_contracts")
 
 

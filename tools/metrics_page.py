@@ -13,28 +13,30 @@ from classifeed_client.jobs import JOB_SERVICES
 from classifeed_common.telemetry.metric_set import PREFIX, Declaration, MetricSet
 
 SERVICES: Final = tuple(ServiceTable.load().services)
-# Of prometheus_client itself.
+# Metrics of prometheus_client itself.
 LIBRARY_PREFIXES: Final = ("python_", "process_")
 
 _HEAD: Final = f"""# Metrics
 
-Made from the code by `python -m tools.metrics_page`; change the declarations, not this page.
+`python -m tools.metrics_page` makes this page from the code; change the declarations, not this page.
 
-Every process shows its metrics at `/metrics` of its HTTP port, for Prometheus. Where nobody scrapes, `METRIC_PATH`
-(loader) and `CLASSIFEED_<SERVICE>_METRIC_PATH` have them written into a file ([settings](jobs-settings.md)).
+Every process exports its metrics for Prometheus at `/metrics` of its HTTP port. Without Prometheus, `METRIC_PATH`
+(loader) and `CLASSIFEED_<SERVICE>_METRIC_PATH` write them into a file ([settings](jobs-settings.md)).
 
-All names begin with `{PREFIX}`. The others are those of standards: {{standard}}, and `python_*` and `process_*` of
-Prometheus' own client for Python. No label has values that grow with the use, such as sellers, tasks or addresses;
-look for those in the log. Of hosts that files are downloaded from the busiest 50 are named.
+Names of our metrics begin with `{PREFIX}`. The Prometheus client for Python adds `python_*` and `process_*`. Other
+names are standards: {{standard}}.
 
-- A counter grows from 0 at the start of each process: use `rate` or `increase`, and sum over processes.
-- A gauge of tables (`classifeed_loads_*`, `classifeed_jobs_live`, `classifeed_backlog_items`) is shown alike by every
-  process of the service: take the `max`.
+Labels have a bounded set of values. Sellers, tasks and addresses are not labels: the log has them. Of the hosts of
+downloads, the busiest 50 are label values.
+
+- A counter starts from 0 in each process: use `rate` or `increase`, and sum over processes.
+- A gauge of tables (`classifeed_loads_*`, `classifeed_jobs_live`, `classifeed_backlog_items`) has the same value in
+  every process of the service: use `max`.
 - A histogram has `_bucket`, `_count` and `_sum`.
 
-How long until an upload can be found: `classifeed_load_duration_seconds` of the load as a whole, and
-`classifeed_time_to_searchable_seconds` from the change of each offer. How long a load was queued, and
-all counts of a load, are in its line `feeds.load.ended` of the log.
+`classifeed_load_duration_seconds` is the time of a whole load, and `classifeed_time_to_searchable_seconds` the time
+from the change of an offer until a search finds it. The log line `feeds.load.ended` has the time that the load was
+queued, and all counts of the load.
 """
 _COLUMNS: Final = "| metric | type | unit | labels | meaning |\n| --- | --- | --- | --- | --- |\n"
 
@@ -44,9 +46,9 @@ class Source:
     """A module that declares metrics.
 
     Attributes:
-        title: of its section.
-        module: its name; it has the set as METRICS.
-        services: which show them.
+        title: title of its section.
+        module: name of the module, which has the metrics as METRICS.
+        services: names of the services that export them.
     """
 
     title: str
@@ -55,7 +57,7 @@ class Source:
 
     @property
     def declarations(self) -> list[Declaration]:
-        """What it declares."""
+        """Declarations of the module."""
         metrics = import_module(self.module).METRICS
         assert isinstance(metrics, MetricSet)
         return metrics.declarations

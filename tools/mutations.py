@@ -1,10 +1,10 @@
-"""Mutations: the ways in which the mechanisms are broken on purpose, and the tests that must fail for each.
+"""Mutations: deliberate defects in the mechanisms, and the tests that must fail for each.
 
     python -m tools.mutations [NAME ...]      run them (`make mutants`, `make mutants ONLY=name`)
     python -m tools.mutations --page          write docs/reference/mutations.md to the standard output
 
-A mutation is applied to a copy of its distribution, which its tests import in place of the original: the working tree
-is never touched, so an interrupted run leaves nothing behind, and several mutations run at a time.
+The tool applies a mutation to a copy of its distribution, which the tests import instead of the original. It never
+changes the working tree, so an interrupted run leaves no mutated source, and several mutations can run at a time.
 """
 
 from __future__ import annotations
@@ -33,26 +33,29 @@ CAUGHT: Final = "CAUGHT"
 NOT_CAUGHT: Final = "NOT CAUGHT"
 BROKEN: Final = "BROKEN"
 
-_PROCESSES: Final = 2  # most of what they do is to wait for their servers
+_PROCESSES: Final = 2  # tests mostly wait for their servers
 _LIMIT_S: Final = 600.0
 _HEAD: Final = """# Mutations
 
-Made from `tools/mutation_list/`; a test keeps the two the same, and finds a mutation that no longer fits its file.
+`python -m tools.mutations --page` makes this page from `tools/mutation_list/`. A test compares both, and finds a
+mutation that does not fit its file.
 
-Each of these changes breaks one promise of a mechanism, and the tests named beside it fail for it. `make mutants`
-applies each to a copy of the code and runs those tests, after it has seen them pass without any mutation; it ends with
-an error if one is not caught. `make mutants ONLY="name other"` runs some. Whoever changes a mechanism changes its
-mutations too, and a new promise gets its mutation together with its test.
+Each mutation is a change of the code that breaks one promise of a mechanism, so that the tests in its row fail.
+`make mutants` first runs these tests on the unchanged code, where they must pass. Then it applies each mutation to a
+copy of the code and runs its tests. It exits with an error if a mutation is not caught.
+`make mutants ONLY="name other"` runs some mutations.
+
+A change of a mechanism includes its mutations. A new promise gets a test and a mutation.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a run of tests under a mutation.
+    """Outcome of a run of tests under a mutation.
 
     Attributes:
-        word: CAUGHT, NOT CAUGHT, or BROKEN (the tests themselves did not run).
-        detail: the test that failed, or the last lines of the output.
+        word: CAUGHT, NOT CAUGHT, or BROKEN (the tests did not run).
+        detail: the failed test, or the last lines of the output.
     """
 
     word: str
@@ -65,7 +68,7 @@ def fits(mutation: Mutation) -> bool:
 
 
 def missing_tests(mutation: Mutation) -> list[str]:
-    """Return those tests of a mutation that are not in their files."""
+    """Return the tests of a mutation that are not in their files."""
     missing = []
     for test in mutation.tests:
         path, _, name = test.partition("::")
@@ -92,7 +95,7 @@ def _row(mutation: Mutation) -> str:
 
 
 def run(mutation: Mutation) -> Verdict:
-    """Run the tests of a mutation against a copy of the code that has it. Blocks, at most 10 minutes."""
+    """Run the tests of a mutation against a mutated copy of the code. This blocks for at most 10 minutes."""
     if not fits(mutation):
         return Verdict(BROKEN, f"the text to replace does not occur exactly once in {mutation.file}")
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
@@ -105,7 +108,7 @@ def run(mutation: Mutation) -> Verdict:
 
 
 def run_unmutated(mutations: Sequence[Mutation]) -> Verdict:
-    """Run the tests of some mutations against the code as it is: NOT CAUGHT is what is wanted."""
+    """Run the tests of mutations against the unchanged code; the expected outcome is NOT CAUGHT."""
     tests = sorted({test for mutation in mutations for test in mutation.tests})
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         return _test(tests, Path(folder), first=None)
@@ -119,7 +122,7 @@ def _source_of(file: str) -> Path:
 
 def _test(tests: Sequence[str], folder: Path, *, first: Path | None) -> Verdict:
     report = folder / "report.xml"
-    environment = {"CLASSIFEED_CAMPAIGN": "short"} | os.environ  # some are caught by campaigns alone
+    environment = {"CLASSIFEED_CAMPAIGN": "short"} | os.environ  # only campaigns catch some mutations
     if first is not None:
         environment["PYTHONPATH"] = os.pathsep.join([str(first), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"--junitxml={report}", *tests]
@@ -129,7 +132,7 @@ def _test(tests: Sequence[str], folder: Path, *, first: Path | None) -> Verdict:
         try:
             output, _ = tests_under_way.communicate(timeout=_LIMIT_S)
         except subprocess.TimeoutExpired:
-            tests_under_way.send_signal(signal.SIGINT)  # not a kill: they have servers to stop
+            tests_under_way.send_signal(signal.SIGINT)  # not SIGKILL: the tests have servers to stop
             tests_under_way.communicate()
             return Verdict(BROKEN, f"not done within {_LIMIT_S:.0f} s")
     if tests_under_way.returncode == 0:
@@ -141,7 +144,7 @@ def _test(tests: Sequence[str], folder: Path, *, first: Path | None) -> Verdict:
 
 
 def _failed(report: Path) -> Iterator[str]:
-    """Yield the tests that failed; those that could not begin are not among them."""
+    """Yield the failed tests, without tests that could not start."""
     for case in ET.parse(report).iter("testcase"):
         if case.find("failure") is not None:
             yield str(case.get("name"))
@@ -164,12 +167,12 @@ def main() -> int:
 
 def _run_all(mutations: Sequence[Mutation], processes: int) -> int:
     began_s = time.monotonic()
-    # Tests run from threads: on Ctrl-C they get the signal as well, and are waited for until their servers are down.
+    # Threads run the tests. On Ctrl-C the tests get the signal, too, and the program waits until their servers stop.
     with ThreadPoolExecutor(processes) as pool:
         try:
             unmutated = pool.submit(run_unmutated, mutations).result()
             if unmutated.word != NOT_CAUGHT:
-                print(f"the tests fail without any mutation, so they show nothing: {unmutated.detail}", flush=True)
+                print(f"the tests fail on unchanged code, so they prove nothing: {unmutated.detail}", flush=True)
                 return 1
             print(f"without a mutation: passed ({time.monotonic() - began_s:.0f} s)", flush=True)
             caught = _run_mutated(pool, mutations)
@@ -182,7 +185,7 @@ def _run_all(mutations: Sequence[Mutation], processes: int) -> int:
 
 
 def _run_mutated(pool: ThreadPoolExecutor, mutations: Sequence[Mutation]) -> int:
-    """Print a line for each mutation as soon as it is known, and return how many were caught."""
+    """Print a line for each mutation when its tests end, and return the number of caught mutations."""
     runs = {pool.submit(run, mutation): mutation for mutation in mutations}
     caught = 0
     for done in as_completed(runs):

@@ -1,7 +1,7 @@
 """The reasons of all errors that the code can raise, read from its syntax trees.
 
-docs/reference/reasons.md has each of them, and a test compares the two. `python -m tools.reasons` prints them, each
-with its place.
+docs/reference/reasons.md has all reasons, and a test compares both. `python -m tools.reasons` prints each reason with
+its place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from classifeed_common.errors import KINDS
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-# Where the reason stands among the arguments of what makes an error.
+# Position of the reason among the arguments of functions and classes that make errors.
 SERVICE_ERRORS: Final[Mapping[str, int]] = {kind.__name__: 0 for kind in KINDS}
 COMMAND_ERRORS: Final[Mapping[str, int]] = {"CommandError": 1, "refused": 0, "unavailable": 0, "timed_out": 0}
 CLIENT_ERRORS: Final[Mapping[str, int]] = {"Refused": 0, "Unreachable": 0, "DeadlineExceeded": 0}
@@ -23,7 +23,7 @@ CLIENT_ERRORS: Final[Mapping[str, int]] = {"Refused": 0, "Unreachable": 0, "Dead
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An error in the code: what makes it, its reason, and where it stands; without a reason, one that is passed on."""
+    """An error in the code, with its function or class, reason and place; an empty reason means an error passed on."""
 
     maker: str
     reason: str
@@ -38,7 +38,7 @@ def sources(root: Path = ROOT) -> list[Path]:
 
 
 def collect(paths: Iterable[Path], root: Path = ROOT) -> list[Raised]:
-    """Return every error that is made in the modules, once for each reason that it may have."""
+    """Return every error that the modules make, once for each of its possible reasons."""
     modules = [_Module(path, root) for path in paths]
     for module in modules:
         module.callers = [module, *(other for other in modules if module.name in other.imports)]
@@ -62,7 +62,7 @@ class _Module:
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
             if isinstance(target, ast.Name)
         }
-        # As in imports; and from which modules it imports.
+        # The name in imports, and the imported modules.
         self.name = self._path.partition("/src/")[2].removesuffix(".py").replace("/", ".")
         self.imports = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         self.callers = [self]
@@ -91,7 +91,7 @@ class _Module:
         constants: Mapping[str, set[str]],
         seen: frozenset[tuple[str, str]],
     ) -> set[str]:
-        """Return every text that an expression may have; none when that is unknown."""
+        """Return every possible text of an expression; an empty set if the text is unknown."""
         match node:
             case ast.Constant(value=str(value)):
                 return {value}

@@ -1,6 +1,6 @@
 """The pictures of the sample price lists: `python -m tools.sample_pictures` draws them into the package.
 
-They are committed, so that the demo needs nothing to draw with.
+They are committed, so that the demo needs no library to draw them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from tools.generated import ROOT
 
 FOLDER: Final = ROOT / "cli/src/classifeed_cli/samples/pictures"
 _SIZE: Final = (640, 480)
-_FINER: Final = 3  # drawn larger and shrunk, so that edges are smooth
+_FINER: Final = 3  # pictures are drawn larger and shrunk, for smooth edges
 _WALL, _GROUND, _WOOD, _DARK = "#e9e4da", "#c8bda9", "#a9713f", "#5d4028"
 _CLOTH, _SHADE, _LAWN, _IRON, _GLOW = "#5b7793", "#48617a", "#a9bf86", "#4b4f54", "#f2c14e"
 
 
 class _Canvas:
-    """Draws in the coordinates of the finished picture."""
+    """A canvas with the coordinates of the finished picture."""
 
     def __init__(self, ground: str) -> None:
         self.image = Image.new("RGB", (_SIZE[0] * _FINER, _SIZE[1] * _FINER), _WALL)
@@ -104,7 +104,7 @@ _DRAWINGS: Final[dict[str, tuple[str, Callable[[_Canvas], None]]]] = {
 
 
 def main() -> None:
-    """Draw all."""
+    """Draw all pictures."""
     FOLDER.mkdir(exist_ok=True)
     for name, (ground, draw) in _DRAWINGS.items():
         canvas = _Canvas(ground)

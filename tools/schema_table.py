@@ -1,4 +1,4 @@
-"""The table of a format's documentation, out of its XML Schema: elements and attributes, how often, what, what for."""
+"""The table of elements and attributes in a format's documentation, made from its XML Schema."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class SchemaRow(NamedTuple):
     """One element or attribute.
 
     Attributes:
-        path: Elements from the root on, with / between them; an attribute begins with @.
-        occurs: How often it stands there.
-        kind: What it holds; empty for an element that holds elements only.
-        words: What it is for.
+        path: Elements from the root, separated by /; the name of an attribute begins with @.
+        occurs: Number of occurrences in its parent, as text.
+        kind: Type of its value; empty for an element that has only elements.
+        words: Description of its purpose.
     """
 
     path: str
@@ -28,7 +28,7 @@ class SchemaRow(NamedTuple):
 
 
 def read_schema(content: bytes) -> list[SchemaRow]:
-    """Return a row for each element and attribute that the schema's first element can hold, in the schema's order."""
+    """Return a row for each element and attribute that the first element of the schema can have, in schema order."""
     schema = etree.fromstring(content)
     root = schema.find(f"{_XS}element")
     return [] if root is None else list(_element(schema, root, ""))
@@ -36,7 +36,7 @@ def read_schema(content: bytes) -> list[SchemaRow]:
 
 def render_table(rows: list[SchemaRow]) -> str:
     """Return the rows as a Markdown table."""
-    lines = ["| where | how often | what | what for |", "| --- | --- | --- | --- |"]
+    lines = ["| element or attribute | occurs | type | purpose |", "| --- | --- | --- | --- |"]
     lines += [f"| `{row.path}` | {row.occurs} | {row.kind} | {row.words} |" for row in rows]
     return "\n".join(lines) + "\n"
 
@@ -64,7 +64,7 @@ def _element(schema: etree._Element, element: etree._Element, parent: str) -> It
 
 
 def _owner(node: etree._Element) -> etree._Element | None:
-    """Return the nearest type around a declaration."""
+    """Return the innermost type that contains a declaration."""
     return next(node.iterancestors(f"{_XS}complexType"), None)
 
 

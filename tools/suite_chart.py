@@ -1,7 +1,7 @@
-"""The chart of the suite: that it depends on the chart of every service of `up`.
+"""The dependencies of the suite's chart: the charts of all services of `up`.
 
 python -m tools.suite_chart            # write
-python -m tools.suite_chart --check    # say what is not up to date
+python -m tools.suite_chart --check    # list files that are not up to date
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ dependencies:
 
 
 def list_files() -> Iterator[tuple[Path, str]]:
-    """Yield the file, and what it should be: what stands above the dependencies is left as it is."""
+    """Yield the file with its expected text; the part above the dependencies stays unchanged."""
     head = CHART.read_text("utf-8").partition(_MARK)[0]
     yield CHART, head + _MARK + "".join(map(_dependency, ServiceTable.load().services))
 
@@ -37,7 +37,7 @@ def _dependency(service: str) -> str:
 
 
 def main() -> int:
-    """Write or check; returns the exit code."""
+    """Write or check the files; return the exit code."""
     return write_or_check(list_files(), "tools.suite_chart")
 
 

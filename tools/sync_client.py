@@ -1,7 +1,6 @@
-"""The synchronous client, written from the asynchronous one: `python -m tools.sync_client`, `--check` compares only.
+"""The synchronous client, generated from the asynchronous one by `python -m tools.sync_client`; `--check` compares.
 
-What a call does is written once, in classifeed_client/aio; the synchronous modules are the same without `async` and
-`await`.
+The source of both is classifeed_client/aio. The synchronous modules are the same without `async` and `await`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Final
 from tools.generated import ROOT, write_or_check
 
 FOLDER: Final = ROOT / "libs/client/src/classifeed_client"
-# By hand on both sides: how channels are opened and called.
+# Modules written by hand on both sides: they open and call channels.
 _BY_HAND: Final = frozenset({"__init__.py", "connection.py"})
 _REPLACED: Final = (
     (re.compile(r"\basync (def|for|with)\b"), r"\1"),
@@ -29,7 +28,7 @@ _REPLACED: Final = (
 
 
 def write_sync(source: str, name: str) -> str:
-    """Return the synchronous module of an asynchronous one, formatted."""
+    """Return the formatted synchronous module of an asynchronous one."""
     for pattern, replacement in _REPLACED:
         source = pattern.sub(replacement, source)
     docstring, rest = source.split("\n", 1)
@@ -41,14 +40,14 @@ def write_sync(source: str, name: str) -> str:
 
 
 def list_files() -> Iterator[tuple[Path, str]]:
-    """Yield each synchronous module, and what it should be."""
+    """Yield each synchronous module with its expected text."""
     for path in sorted((FOLDER / "aio").glob("*.py")):
         if path.name not in _BY_HAND:
             yield FOLDER / path.name, write_sync(path.read_text("utf-8"), path.name)
 
 
 def main() -> int:
-    """Write or check; returns the exit code."""
+    """Write or check the files; return the exit code."""
     return write_or_check(list_files(), "tools.sync_client")
 
 

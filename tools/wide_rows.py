@@ -1,4 +1,4 @@
-"""Statements of many columns whose rows are read by position."""
+"""Check for statements with many columns whose rows are read by position."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Final
 
 COLUMNS: Final = 10
-"""A row of more than these comes by name."""
+"""Rows with more columns must be read by name."""
 
 
 def list_positional(root: Path, wide: Mapping[Path, Collection[str]]) -> list[str]:
-    """Return `file:line name` for each wide statement that is run for tuples, in the modules below `root`.
+    """Return `file:line name` for each wide statement whose rows are read by position, in the modules below `root`.
 
-    That is each that is given to `execute` of something else than a cursor with a row factory, which `fetch_named` and
-    `fetch_as` have.
+    These are the statements given to `execute`, except on a cursor with a row factory. `fetch_named` and `fetch_as`
+    have row factories.
 
     Args:
-        root: sources of one distribution.
-        wide: names of statements of more than COLUMNS columns, by the `.sql` file that they stand in.
+        root: sources of a distribution.
+        wide: names of statements with more than COLUMNS columns, by `.sql` file.
     """
     trees = {path: ast.parse(path.read_text("utf-8")) for path in sorted(root.rglob("*.py"))}
-    known: dict[str, str] = {}  # `module.NAME` of a constant, and what the statement is called
+    known: dict[str, str] = {}  # names of statements by `module.NAME` of their constants
     for path, tree in trees.items():
         known |= {f"{path.stem}.{name}": statement for name, statement in _constants(path, tree, wide)}
     return [
@@ -33,7 +33,7 @@ def list_positional(root: Path, wide: Mapping[Path, Collection[str]]) -> list[st
 
 
 def _constants(path: Path, tree: ast.Module, wide: Mapping[Path, Collection[str]]) -> Iterator[tuple[str, str]]:
-    """Give the names of constants for wide statements; a subscript of loaded queries is called as it is written."""
+    """Yield the names of constants for wide statements; the name of a subscript of loaded queries is its source."""
     files: dict[str, Path | None] = {}
     for node in tree.body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)

@@ -1,6 +1,6 @@
-"""`make bench-alone`: what the job engine costs to install and to import, beside Procrastinate, in one run.
+"""`make bench-alone`: size and import time of the job engine, compared with Procrastinate in the same run.
 
-Each has an environment of its own, with the wheels of the same drivers. Imports take turns: a whole process each.
+Each side has its own environment, with the wheels of the same drivers. Imports alternate, each in a new process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SIDES: Final = {
 
 
 def install(folder: Path, wanted: list[str]) -> Path:
-    """Return the Python of a new environment with these packages."""
+    """Return the Python of a new environment with the packages `wanted`."""
     venv.create(folder, with_pip=True)
     python = folder / "bin/python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], check=True)
@@ -36,21 +36,21 @@ def install(folder: Path, wanted: list[str]) -> Path:
 
 
 def import_s(python: Path, module: str) -> float:
-    """Return the seconds of a process that imports a module."""
+    """Return the seconds that a process takes to start and import a module."""
     began_s = time.perf_counter()
     subprocess.run([python, "-c", f"import {module}"], check=True)
     return time.perf_counter() - began_s
 
 
 def main() -> int:
-    """Measure both, print the table and the JSON line; 1 when the goal is missed."""
+    """Measure both sides, print the table and the JSON line. Return 1 if the goal is missed."""
     with tempfile.TemporaryDirectory(prefix="bench-alone-") as scratch:
         pythons = {module: install(Path(scratch) / module, wanted) for module, wanted in _SIDES.items()}
         times: dict[str, list[float]] = {module: [] for module in _SIDES}
         for turn in range(_ROUNDS + 2):
             for module, python in pythons.items():
                 seconds = import_s(python, module)
-                if turn > 1:  # the first ones compile and warm the cache of files
+                if turn > 1:  # the first imports compile the byte code and fill the page cache
                     times[module].append(seconds)
         rows = {
             module: {

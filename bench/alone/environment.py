@@ -1,4 +1,4 @@
-"""What an installation has brought into an environment."""
+"""Packages and size of an environment."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _DRIVERS: Final = ("psycopg", "pip", "setuptools", "pkg_")
 
 
 def list_packages(python: Path) -> set[str]:
-    """Return the distributions besides those that every environment has."""
+    """Return the installed distributions, without those that every environment has."""
     command: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check", "list", "--format=json"]
     listed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return {package["name"] for package in listed} - _BROUGHT
 
 
 def size_mb(folder: Path) -> float:
-    """Return the size of what was installed into an environment beside the drivers, in MB."""
+    """Return the size of the installed packages without the drivers, in MB."""
     [site] = folder.glob("lib/python*/site-packages")
     own = [each for each in site.iterdir() if not each.name.lower().startswith(_DRIVERS)]
     return sum(file.stat().st_size for each in own for file in (each, *each.rglob("*")) if file.is_file()) / 1e6

@@ -1,1 +1,1 @@
-"""Reading a feed, and the whole way of its offers (`make bench-feeds`)."""
+"""Reading a feed, and loading it from the upload to the search (`make bench-feeds`)."""

@@ -1,6 +1,6 @@
-"""`make bench-feeds`: reading beside bare lxml, then the whole way at two sizes.
+"""`make bench-feeds`: reading compared with bare lxml, then loads from upload to search at two sizes.
 
-`python -m bench.feeds --pictures`: the whole way of a load with pictures; `--smoke`: the size that CI measures.
+`python -m bench.feeds --pictures` measures a load with pictures, `--smoke` the size that CI measures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _REPEATS = int(os.environ.get("BENCH_REPEATS", "5"))
 
 
 def measure_reading(file: Path) -> dict[str, list[dict[str, Any]]]:
-    """Measure each side in turn, so that a drift of the machine meets all alike."""
+    """Measure the sides in turn, so that a drift of the machine's speed affects all of them."""
     rows: dict[str, list[dict[str, Any]]] = {"ours": [], "lxml": [], "bare": []}
     for _ in range(_REPEATS):
         for side, found in rows.items():
@@ -41,7 +41,7 @@ def measure_reading(file: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def show_reading(file: Path, rows: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    """Print the table of one file and return its figures."""
+    """Print the table of a file and return its figures."""
     megabytes = file.stat().st_size / 1e6
     print(f"\nReading {file.name}: {megabytes:.0f} MB, {rows['ours'][0]['offers']} offers, {_REPEATS} repeats")
     print(f"{'side':<6} {'MB/s':>7} {'offers/s':>9} {'min–max':>15} {'CPU µs/offer':>13} {'RSS MB':>7}")
@@ -61,14 +61,14 @@ def show_reading(file: Path, rows: dict[str, list[dict[str, Any]]]) -> dict[str,
 
 
 def show_load(name: str, load: Load) -> dict[str, Any]:
-    """Print a line of the whole way and return its figures."""
+    """Print the lines of a load and return its figures."""
     cpu = "  ".join(f"{service} {value:.0f}" for service, value in load.cpu_us.items())
     memory = "  ".join(f"{service} {value:.0f}" for service, value in load.rss_mb.items())
     drained = load.drained_s / load.task_s
     print(f"{name:<22} {load.rate:>8.0f} offers/s to the result, {drained:>5.2f} × that until searchable")
     servers = "  ".join(f"{server} {value:.0f}" for server, value in load.server_us.items())
     print(f"{'':<22} CPU µs/offer: {cpu}; all {sum(load.cpu_us.values()):.0f}")
-    print(f"{'':<22} beside them:  {servers}")
+    print(f"{'':<22} servers:      {servers}")
     print(f"{'':<22} peak MB:      {memory}")
     return {
         "offers_s": round(load.rate),
@@ -81,7 +81,7 @@ def show_load(name: str, load: Load) -> dict[str, Any]:
 
 @contextmanager
 def _suite(knobs: dict[str, str] | None = None) -> Iterator[tuple[Suite, Path]]:
-    """Give a suite that is not started yet, and a folder for its files; both are gone afterwards."""
+    """Yield a suite that is not started yet and a folder for its files; both are removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     suite = Suite(folder / "suite", knobs)
     try:
@@ -92,7 +92,7 @@ def _suite(knobs: dict[str, str] | None = None) -> Iterator[tuple[Suite, Path]]:
 
 
 def show_smoke() -> None:
-    """Measure the smallest size alone, and print it."""
+    """Measure and print the smallest size."""
     with _suite() as (suite, folder):
         suite.up()
         smoke = measure_smoke(suite, folder, "smoke")
@@ -101,7 +101,7 @@ def show_smoke() -> None:
 
 
 def show_pictures() -> None:
-    """Measure a load with pictures, and print it."""
+    """Measure and print a load with pictures."""
     offers = int(os.environ.get("BENCH_FEEDS_OFFERS", OFFERS))
     with _suite(KNOBS) as (suite, folder), hosts(HOSTS, divisor=DIVISOR) as running:
         suite.up()

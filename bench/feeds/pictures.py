@@ -1,4 +1,4 @@
-"""The whole way with pictures: a load whose links lead to hosts on the loopback, and what follows it."""
+"""A load with pictures from hosts on the loopback, a repeated load, and a load that removes offers."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ KNOBS: Final = {
     "CLASSIFEED_PICTURES_DELETE_AFTER_S": "20",
 }
 _SELLER: Final = "pictures"
-_LINKS: Final = (2, 2, 3, 2, 3)  # of each offer, in turn: 12 of 5
-_SLOW: Final = 50  # one host of so many is slow
-_REMOVED: Final = 20  # one offer of so many leaves the feed in the last load
+_LINKS: Final = (2, 2, 3, 2, 3)  # links of each offer, in turn: 12 for 5 offers
+_SLOW: Final = 50  # 1 host in 50 is slow
+_REMOVED: Final = 20  # 1 offer in 20 leaves the feed in the last load
 _SAMPLE: Final = 25
 _LIMIT_S: Final = 3000.0
 _STORED: Final = "SELECT count(*) FROM stored_pictures"
-_CYCLE: Final = 150  # of so many links one of each bad kind: of 12,000 fewer than a load lists of a code
+_CYCLE: Final = 150  # 150 links have one of each bad kind: 12,000 links have fewer than a load lists for a code
 _BAD: Final = {"gone": "PICTURE_NOT_FOUND", "html": "PICTURE_NOT_A_PICTURE", "png": "PICTURE_TOO_MANY_PIXELS"}
 _Links = Sequence[Sequence[str]]
 
 
 def measure_pictures(suite: Suite, hosts: Hosts, folder: Path, offers: int) -> dict[str, Any]:
-    """Load a feed and wait for its pictures, load it again, then without some offers; check and print what came of it.
+    """Load a feed and wait for its pictures, load it again, then without some offers; check and print the outcome.
 
     Args:
-        suite: runs with KNOBS, and has had no pictures.
-        hosts: that the links lead to.
-        folder: for the feed.
-        offers: how many the feed has.
+        suite: a suite that runs with KNOBS and has no pictures yet.
+        hosts: the hosts of the pictures.
+        folder: the folder of the feed.
+        offers: the number of offers in the feed.
 
     Raises:
-        AssertionError: something is not as promised.
+        AssertionError: an outcome differs from what the suite promises.
     """
     links = _links_of(offers, hosts)
     every = [link for each in links for link in each]
@@ -104,7 +104,7 @@ def measure_pictures(suite: Suite, hosts: Hosts, folder: Path, offers: int) -> d
 
 
 def _links_of(offers: int, hosts: Hosts) -> list[list[str]]:
-    """Return the pictures of each offer: of a cycle of links one of each bad kind, no two the same."""
+    """Return the links of each offer, all different; each cycle of links has one of each bad kind."""
     bad = dict(enumerate(_BAD))
     found: list[list[str]] = []
     number = 0
@@ -119,7 +119,7 @@ def _links_of(offers: int, hosts: Hosts) -> list[list[str]]:
 
 
 def _code_of(link: str) -> str | None:
-    """Return by which code its seller learns that it is bad."""
+    """Return the error code that a seller gets for a bad link; None for a good one."""
     return _BAD.get(link.rpartition(".")[2])
 
 
@@ -149,7 +149,7 @@ def _wait(condition: Callable[[], bool], what: str) -> None:
 
 
 def _check_offers(suite: Suite, links: _Links) -> None:
-    """Check that each offer knows of each picture that it is stored or has failed."""
+    """Check that each offer has the state of each of its pictures: stored or failed."""
     found = suite.offers(_SELLER)
     for external_id, urls in zip(offer_ids(len(links)), links, strict=True):
         states = {each["url"]: each["state"] for each in found[external_id]["pictures"]}
@@ -157,7 +157,7 @@ def _check_offers(suite: Suite, links: _Links) -> None:
 
 
 def _check_errors(suite: Suite, task: dict[str, Any], links: Sequence[str]) -> None:
-    """Check that the load has one warning for each bad link, with the line of its offer and a fix."""
+    """Check that the load has one warning for each bad link, with the line of the offer and a suggestion."""
     errors = [each for each in suite.errors(task) if each["kind"] == "PICTURE"]
     found = Counter((each["excerpt"], each["code"]) for each in errors)
     assert found == Counter((link, code) for link in links if (code := _code_of(link))), found
@@ -165,7 +165,7 @@ def _check_errors(suite: Suite, task: dict[str, Any], links: Sequence[str]) -> N
 
 
 def _await_explanation(suite: Suite, offer: int, words: str) -> None:
-    """Wait until `offer explain` says so of the pictures of the offer of a number."""
+    """Wait until `offer explain` prints `words` about the pictures of an offer."""
     external_id = list(offer_ids(offer + 1))[-1]
 
     def is_explained() -> bool:
@@ -176,7 +176,7 @@ def _await_explanation(suite: Suite, offer: int, words: str) -> None:
 
 
 def _check_hits(suite: Suite) -> None:
-    """Check that addresses of hits lead to pictures."""
+    """Check that the picture addresses of hits return pictures."""
     hits = suite.run("search", "Диван", "--seller", _SELLER, "--limit", str(_SAMPLE)).document["hits"]
     addresses = [url for hit in hits for url in hit["pictures"] if "/get/offers/" in url]
     assert addresses, hits

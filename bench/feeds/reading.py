@@ -1,7 +1,7 @@
-"""One process, one file: our reader beside bare lxml. Run as a program, it measures one side once and prints JSON.
+"""Our feed reader compared with bare lxml. As a program, it measures one side once in its process and prints JSON.
 
-`ours`: both passes, checks, mapping and batches, as the processor runs them. `lxml`: iterparse over the offers, each
-against the same XSD type, and nothing else. `bare`: iterparse alone.
+`ours`: both passes, checks, mapping and batches, as the processor runs them. `lxml`: iterparse, and validation of each
+offer against the same XSD type. `bare`: iterparse alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from classifeed_processor.feed.source.source import open_source
 
 
 def read_ours(path: Path) -> int:
-    """Count the records that our reader makes, each batch serialised as it goes to Kafka."""
+    """Count the records that our reader makes; batches are serialised as they are for Kafka."""
     offers = 0
     with tempfile.TemporaryDirectory() as spool:
         scan = scan_feed(open_source(path, Limits()), Path(spool))
@@ -36,7 +36,7 @@ def read_ours(path: Path) -> int:
 
 
 def read_lxml(path: Path, *, validate: bool = True) -> int:
-    """Count the offers with lxml, each validated by itself."""
+    """Count the offers with lxml, each validated separately."""
     definition = files("classifeed_processor.feed.formats.yml") / "yml-offer.xsd"
     schema = etree.XMLSchema(etree.fromstring(definition.read_bytes()))
     offers = 0
@@ -51,7 +51,7 @@ def read_lxml(path: Path, *, validate: bool = True) -> int:
 
 
 def peak_mb(pid: int | str) -> float:
-    """Return the most memory that a process has had, in MB. Not ru_maxrss, which begins with what its parent had."""
+    """Return the peak memory of a process in MB. It is not ru_maxrss, which starts from the peak of its parent."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024

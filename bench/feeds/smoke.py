@@ -1,4 +1,4 @@
-"""What a new offer costs on its whole way, as a multiple of bare lxml in the same run; small enough for CI."""
+"""CPU of a new offer in all services, as a multiple of bare lxml in the same run; small enough for CI."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Smoke:
     """CPU of a new offer.
 
     Attributes:
-        by_service: Of each service, µs an offer, without what it uses when nothing happens.
-        lxml_us: Of bare lxml's reading of the same file, µs an offer.
-        committed: The ratio of both that is committed.
+        by_service: CPU of each service, in µs an offer, without its idle CPU.
+        lxml_us: CPU of bare lxml reading the same file, in µs an offer.
+        committed: The ratio of both that the repository records.
     """
 
     by_service: Mapping[str, float]
@@ -39,12 +39,12 @@ class Smoke:
 
     @property
     def services_us(self) -> float:
-        """Return the CPU of all services together, µs an offer."""
+        """Return the CPU of all services together, in µs an offer."""
         return sum(self.by_service.values())
 
     @property
     def ratio(self) -> float:
-        """Return how many times the services' CPU is that of bare lxml."""
+        """Return the CPU of the services divided by that of bare lxml."""
         return self.services_us / self.lxml_us
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Smoke:
 
 
 def measure_smoke(suite: Suite, folder: Path, seller: str) -> Smoke:
-    """Load a small file and return what it cost, beside bare lxml before and after."""
+    """Load a small file and return its CPU; bare lxml is measured before and after."""
     file = write_feed(folder / "smoke.yml", OFFERS)
     read = [_read_bare(file) for _ in range(_READS)]
     suite.settle()
@@ -68,14 +68,14 @@ def measure_smoke(suite: Suite, folder: Path, seller: str) -> Smoke:
 
 
 def _read_bare(file: Path) -> float:
-    """Return the CPU of bare lxml, µs an offer."""
+    """Return the CPU of bare lxml, in µs an offer."""
     command = [sys.executable, "-m", "bench.feeds.reading", "bare", str(file)]
     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return float(found["cpu_s"] / found["offers"] * 1e6)
 
 
 def _idle_cpu_s(suite: Suite) -> dict[str, float]:
-    """Return the seconds of CPU that each service uses in a second in which nothing happens."""
+    """Return the CPU of each idle service, in seconds per second."""
     before, began = cpu_of_services(suite), time.monotonic()
     time.sleep(_IDLE_S)
     after, waited_s = cpu_of_services(suite), time.monotonic() - began

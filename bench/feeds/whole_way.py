@@ -1,4 +1,4 @@
-"""The whole way on real parts: from the upload to the search, with the CPU time of every process."""
+"""A load through the whole suite, from the upload to the search, with the CPU time of every process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.processes import cpu_of_tree
 
 @dataclass(frozen=True)
 class Load:
-    """One load: its offers, how long it took to its result and until all was searchable, and what each process used.
+    """One load: offers, time to its result, time until all offers are searchable, and CPU and memory of each process.
 
     `server_us` is the CPU of PostgreSQL, Kafka and S3.
     """
@@ -35,7 +35,7 @@ class Load:
 
 
 def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
-    """Load a file and return what it cost; `expect` names the count that must hold all offers."""
+    """Load a file and return its figures; the count named `expect` must include all offers."""
     before, servers_before = cpu_of_services(suite), cpu_of_servers(suite)
     started = time.perf_counter()
     result = suite.upload(file, seller, timeout_s=3000)
@@ -64,7 +64,7 @@ def _per_offer(before: dict[str, float], after: dict[str, float], offers: int) -
 
 
 def _seconds(task: dict[str, Any]) -> float:
-    """Return the seconds from the creation of a task to its end; its stages overlap, so they add up to more."""
+    """Return the seconds from the creation of a task to its end. The sum of its stages is larger: they overlap."""
     return (datetime.fromisoformat(task["end_time"]) - datetime.fromisoformat(task["create_time"])).total_seconds()
 
 
@@ -74,7 +74,7 @@ def _pids(suite: Suite) -> dict[str, list[int]]:
 
 
 def cpu_of_services(suite: Suite) -> dict[str, float]:
-    """Return the seconds of CPU that each service has used so far, with processes that it has started."""
+    """Return the seconds of CPU that each service and its child processes have used so far."""
     return {name: sum(map(cpu_of_tree, pids)) for name, pids in _pids(suite).items()}
 
 

@@ -1,1 +1,1 @@
-"""How long after a download an offer is found."""
+"""Time from the download of a feed until a search finds its offers."""

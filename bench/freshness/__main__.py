@@ -1,7 +1,7 @@
 """`make bench-freshness`: from the last byte of a feed of 1,000 offers to the search that finds all of them.
 
-Two sides in one run: every offer changed, and one in a hundred changed. The clock is the machine's: the loader writes
-down when the last byte had come, the search is requested again and again until it responds with every changed offer.
+One run measures two sides: every offer changed, and 1 in 100 changed. The loader records when the last byte came. The
+bench repeats the search until it returns every changed offer. Both use the clock of the machine.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ class Bench:
         self._site = site
         self._client = client
         self._folder = folder
-        self._revisions = [100] * 100  # high, so that no change moves a price by the factor of the guard
+        self._revisions = [100] * 100  # high, so that no change of a price reaches the factor of the price guard
 
     def add(self) -> None:
-        """Make the feed and wait for its first load."""
+        """Create the feed and wait for its first load."""
         result = self._suite.run("feed", "add", self._publish(), "--seller", "fresh", "--every", "1d")
         if result.exit_code:
             raise RuntimeError(result.document)
         self._suite.settle()
 
     def change(self, share: int) -> float:
-        """Change the first `share` of each hundred offers; return the seconds until all changes are found."""
+        """Change the first `share` of each 100 offers; return the seconds until a search finds all changes."""
         newest = max(self._revisions) + 1
         self._revisions[:share] = [newest] * share
         self._publish()

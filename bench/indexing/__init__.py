@@ -1,1 +1,1 @@
-"""The way of a document into the index, hop by hop, each beside a bare program (`make bench-indexing`)."""
+"""The stages of indexing a document, each compared with a bare program (`make bench-indexing`)."""

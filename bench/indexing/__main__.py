@@ -1,6 +1,7 @@
-"""`make bench-indexing`: each hop of a document into the index beside a bare program, and what limits it.
+"""`make bench-indexing`: each stage of indexing a document, compared with a bare program.
 
-`--full` takes ten times as many documents, `--smoke` some hundreds; otherwise BENCH_DOCUMENTS, or 10,000 a measure.
+A measurement takes BENCH_DOCUMENTS documents, by default 10,000; `--full` takes ten times as many, `--smoke` a few
+hundred.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from bench.indexing.sink import Indexed, measure_bare, measure_hop
 
 
 def show_writing(rounds: list[dict[str, Written]]) -> dict[str, Any]:
-    """Print the ways into the registry, and return them."""
+    """Print and return the figures of writing into the registry."""
     print("\nInto the registry: documents/s, CPU µs a document")
     figures: dict[str, Any] = {}
     for name in rounds[0]:
@@ -39,7 +40,7 @@ def show_writing(rounds: list[dict[str, Written]]) -> dict[str, Any]:
 
 
 def show_hop(hop: Indexed, bare: Indexed) -> dict[str, Any]:
-    """Print the way into the index, and return it."""
+    """Print and return the figures from the registry to the index."""
     print("\nOut of the registry into the index: documents/s, CPU µs a document")
     figures: dict[str, Any] = {}
     for name, found in (("indexer to searcher", hop), ("bare engine", bare)):
@@ -53,7 +54,7 @@ def show_hop(hop: Indexed, bare: Indexed) -> dict[str, Any]:
 
 
 def show_mark(found: dict[str, Advanced]) -> dict[str, Any]:
-    """Print what moving the mark takes, and return it."""
+    """Print and return the figures of advancing the publish mark."""
     print("\nThe publish mark of 500 offers: ms of the transaction, and of its steps")
     figures: dict[str, Any] = {}
     for name, each in found.items():
@@ -103,7 +104,7 @@ def main() -> None:
         documents = 100_000
     elif "--smoke" in sys.argv:
         documents, rounds = 500, 1
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # the tables alone go to stdout
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # stdout has the tables only
     with running() as installation:
         result = asyncio.run(measure(installation, documents, rounds))
     print(json.dumps({"bench": "indexing", "documents": documents, **result}))

@@ -1,4 +1,4 @@
-"""Receiver, indexer and searcher as they are shipped, on real PostgreSQL and Kafka, in processes of their own."""
+"""Receiver, indexer and searcher with their default settings, each in a process, on real PostgreSQL and Kafka."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Installation:
         self._servers = {name: int(self.status["parts"][name]["pid"]) for name in ("postgres", "kafka")}
 
     def channel(self, service: str, caller: str) -> grpc.aio.Channel:
-        """Open a channel with tokens; close it at the end."""
+        """Open a channel with service tokens; the caller closes it."""
         target = self.status["services"][service]["grpc"]
         return open_channel(target, caller=caller, audience=service, keys=KeyStore(self.suite.data / "keys"))
 
     def dsn(self, service: str) -> str:
-        """Return the database of a service, as the service itself opens it."""
+        """Return the DSN with which a service opens its database."""
         return str(self.status["postgres"][service])
 
     def cpu(self) -> dict[str, float]:
@@ -47,12 +47,12 @@ class Installation:
         return {**services, **{name: cpu_of_tree(pid) for name, pid in self._servers.items()}}
 
     def pause(self, service: str) -> None:
-        """Have a service stand still."""
+        """Stop the process of a service with SIGSTOP."""
         for pid in self._pids(service):
             os.kill(pid, signal.SIGSTOP)
 
     def resume(self, service: str) -> None:
-        """Have it go on."""
+        """Continue the process of a service."""
         for pid in self._pids(service):
             os.kill(pid, signal.SIGCONT)
 
@@ -62,7 +62,7 @@ class Installation:
 
 @contextmanager
 def running() -> Iterator[Installation]:
-    """Give an installation; nothing of it is left at the end."""
+    """Yield an installation and remove it afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     suite = Suite(folder)
     try:
@@ -80,5 +80,5 @@ def running() -> Iterator[Installation]:
 
 
 def spent(before: dict[str, float], after: dict[str, float], documents: int) -> dict[str, float]:
-    """Return the microseconds of CPU a document of each process between two readings."""
+    """Return the CPU of each process between two readings, in µs a document."""
     return {name: (after[name] - before[name]) / documents * 1e6 for name in after}

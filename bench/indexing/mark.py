@@ -1,4 +1,4 @@
-"""Advancing the publish mark of offers, 500 at a time, while writers change offers: where its time goes."""
+"""Time and CPU of advancing the publish mark of offers, 500 at a time, while writers change offers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SELECT 'seller' || n %% %(sellers)s, 'default', n::text, %(content)s, decode(md5
        'ADDED', 'APPROVED', n
 FROM generate_series(1, %(count)s) AS n
 """
-# Every offer of a group has the same remainder, so that writers do not wait for each other.
+# Each writer changes the offers with its remainder, so that writers do not wait for each other.
 _CHANGE: Final = f"""
 UPDATE offers SET version = {NEXT_VERSION}, updated_at = clock_timestamp()
 WHERE offer_id IN (SELECT offer_id FROM offers WHERE offer_id > %(above)s AND offer_id %% %(writers)s = %(writer)s
@@ -46,15 +46,15 @@ WHERE offer_id IN (SELECT offer_id FROM offers WHERE offer_id > %(above)s AND of
 
 
 class Advanced(NamedTuple):
-    """What moving the mark took.
+    """Figures of advancing the mark.
 
     Attributes:
-        batches: how many.
-        steps_ms: median milliseconds by step of the transaction; `commit` is what is left of it.
-        total_ms: median of the whole transaction.
-        total_p99_ms: its 99th percentile.
-        postgres_ms: CPU of the server a batch, all that it did meanwhile.
-        offers_s: offers a second to the mark, their push left out.
+        batches: number of batches.
+        steps_ms: median milliseconds of each step of the transaction; `commit` is the rest.
+        total_ms: median milliseconds of the whole transaction.
+        total_p99_ms: 99th percentile of the same, in milliseconds.
+        postgres_ms: milliseconds of CPU of PostgreSQL a batch, with everything that it did meanwhile.
+        offers_s: marked offers a second, without the time of their push.
         changed_s: offers that writers changed a second.
     """
 
@@ -68,7 +68,7 @@ class Advanced(NamedTuple):
 
 
 class TimedDatabase(Database):
-    """A database that notes how long the statements of each transaction take, and its commit."""
+    """A database that records how long the statements and the commit of each transaction take."""
 
     def __init__(self, dsn: str) -> None:
         super().__init__(dsn, schema="offers", application_name="bench", max_size=4)
@@ -76,7 +76,7 @@ class TimedDatabase(Database):
 
     @asynccontextmanager
     async def transaction(self, *, timeout_s: float | None = None) -> AsyncIterator[Tx]:
-        """Give a transaction whose statements are timed."""
+        """Open a transaction whose statements are timed."""
         steps: dict[str, float] = {}
         started = time.perf_counter()
         async with super().transaction(timeout_s=timeout_s) as tx:
@@ -102,7 +102,7 @@ class _TimedTx:
 
 
 class AllTaken:
-    """A receiver that takes everything at once."""
+    """A receiver that acknowledges everything immediately."""
 
     def __init__(self) -> None:
         self._idx = 0
@@ -110,7 +110,7 @@ class AllTaken:
     async def push(
         self, documents: Sequence[RawDocument], known: Mapping[int, int], traces: Mapping[int, str]
     ) -> PushedDocuments:
-        """Acknowledge all."""
+        """Acknowledge all documents."""
         self._idx += len(documents)
         results = [PushResult(outcome=PUSH_OUTCOME_ACK) for _ in documents]
         return PushedDocuments(results, dict.fromkeys(range(SHARDS), self._idx))
@@ -120,18 +120,18 @@ class AllTaken:
         return {}
 
     async def put_schema(self, schema: Schema) -> None:
-        """Take it."""
+        """Accept the schema."""
 
 
 class NoJobs:
-    """Starts none."""
+    """Starts no jobs."""
 
     async def start(self, tx: Tx, republication_id: int, scope: Scope) -> None:
         """Do nothing."""
 
 
 async def measure_mark(installation: Installation, offers: int) -> dict[str, Advanced]:
-    """Measure with no writers and with two."""
+    """Measure without writers and with two."""
     dsn = await asyncio.to_thread(installation.databases.create_migrated, "classifeed_offers", "offers")
     database = TimedDatabase(dsn)
     await database.open()
@@ -203,7 +203,7 @@ async def _measure(database: TimedDatabase, postgres: int, offers: int, *, write
 
 
 async def _write(dsn: str, writer: int, writers: int, changes: list[int], stop: asyncio.Event) -> None:
-    """Change offers, a hundred in a transaction, as loads do."""
+    """Change offers, 100 in a transaction, as loads do."""
     database = Database(dsn, schema="offers", application_name="writer", max_size=1)
     await database.open()
     above = 0

@@ -1,4 +1,4 @@
-"""Documents into the registry: by the receiver's calls, and by a bare program that writes the same rows."""
+"""Writing documents into the registry: by RPCs of the receiver, and by a bare program that writes the same rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from classifeed_receiver.store.registry import SQL
 
 _BATCH: Final = 500
 _AT_A_TIME: Final = 4
-# As many as the receiver's own transactions.
+# The receiver runs as many transactions at a time.
 _WRITERS: Final = 2
 _COMPRESS_FROM: Final = 2048
 _BARE: Final = "bare"
@@ -38,11 +38,11 @@ _COPIES: Final = (
 
 
 class Written(NamedTuple):
-    """What one way to write came to.
+    """Figures of one way to write.
 
     Attributes:
         rate: documents a second.
-        cpu_us: CPU a document of each process; `sender` is the bench itself.
+        cpu_us: CPU of each process, in µs a document; `sender` is the bench itself.
     """
 
     rate: float
@@ -50,18 +50,18 @@ class Written(NamedTuple):
 
     @property
     def total_us(self) -> float:
-        """CPU a document of all processes."""
+        """CPU of all processes, in µs a document."""
         return sum(self.cpu_us.values())
 
 
 async def put_schema(installation: Installation) -> None:
-    """Give the receiver the schema of the documents."""
+    """Send the schema of the documents to the receiver."""
     async with installation.channel("receiver", "offers") as channel:
         await SchemaServiceStub(channel).PutSchema(PutSchemaRequest(schema=schema()))
 
 
 class Writing:
-    """Writes documents that nobody has written before, in one way after the other."""
+    """Writes new documents, in one way after the other."""
 
     def __init__(self, installation: Installation, documents: int) -> None:
         self._installation = installation
@@ -130,11 +130,11 @@ async def _push_stream(channel: grpc.aio.Channel, requests: Sequence[PushBatchRe
 
 def _check(response: PushBatchResponse) -> None:
     if any(result.outcome != PUSH_OUTCOME_ACK for result in response.results):
-        raise RuntimeError("a document was not taken")
+        raise RuntimeError("the receiver did not accept a document")
 
 
 class _Row(NamedTuple):
-    """A document as the registry keeps it."""
+    """A document as the registry stores it."""
 
     hash: int
     pk: str
@@ -152,7 +152,7 @@ def _row_of(document: RawDocument) -> _Row:
 
 
 def _write_by_statement(dsn: str, batches: Sequence[list[_Row]]) -> None:
-    """Write as the receiver does, in as many transactions at a time."""
+    """Write with the receiver's statement, in as many transactions at a time."""
     left = iter(batches)
 
     def write() -> None:
@@ -181,7 +181,7 @@ def _write_by_statement(dsn: str, batches: Sequence[list[_Row]]) -> None:
 
 
 def _write_by_copy(dsn: str, batches: Sequence[list[_Row]]) -> None:
-    """Write the same rows with two COPYs a batch: nobody else may write, and no key may be there."""
+    """Write the same rows with two COPYs a batch; there must be no other writer, and no key may exist."""
     idx = time.time_ns()
     with _connect(dsn) as connection:
         for rows in batches:

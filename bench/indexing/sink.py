@@ -1,4 +1,4 @@
-"""Documents out of the registry into the index: by indexer, Kafka and searcher, and by a bare loop of the engine."""
+"""Documents from the registry into the index: by indexer, Kafka and searcher, and by a bare loop over the engine."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from classifeed_searcher.engine.fields import PK, SOURCE, build_index_schema
 
 _POLL_S: Final = 0.02
 _LIMIT_S: Final = 900.0
-# The rate counts from here on: leases and connections are there by then.
+# The rate counts from here on: leases and connections exist by then.
 _BEGUN: Final = 0.1
 _HEAP_BYTES: Final = 64_000_000
 
 
 class Indexed(NamedTuple):
-    """What it came to.
+    """Figures of indexing.
 
     Attributes:
         rate: documents a second.
-        cpu_us: CPU a document of each process.
-        commits: of the index.
+        cpu_us: CPU of each process, in µs a document.
+        commits: number of commits of the index.
     """
 
     rate: float
@@ -44,15 +44,15 @@ class Indexed(NamedTuple):
 
     @property
     def total_us(self) -> float:
-        """CPU a document of all processes."""
+        """CPU of all processes, in µs a document."""
         return sum(self.cpu_us.values())
 
 
 async def measure_hop(installation: Installation, documents: int) -> Indexed:
-    """Let the indexer go on, and return what it took until all documents were found.
+    """Resume the indexer, and return the figures until a search finds all documents.
 
     Raises:
-        RuntimeError: they were not within 15 minutes.
+        RuntimeError: a search does not find all documents within 15 minutes.
     """
     seen: list[tuple[float, int]] = []
     async with installation.channel("searcher", "operator") as channel:
@@ -74,14 +74,14 @@ async def measure_hop(installation: Installation, documents: int) -> Indexed:
 
 
 def measure_bare(documents: int, commit_every: int) -> Indexed:
-    """Return what a loop over the engine takes, in a process of its own."""
+    """Return the figures of a loop over the engine, in a new process."""
     command = [sys.executable, "-m", "bench.indexing.sink", str(documents), str(commit_every)]
     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return Indexed(found["rate"], {"engine": found["cpu_us"]}, found["commits"])
 
 
 def _index_bare(documents: int, commit_every: int) -> dict[str, Any]:
-    """Put documents into an index by their keys: decoded by `json`, composed and written by the engine's own calls."""
+    """Put documents into an index by their keys, with `json` to decode and the engine's API to compose and write."""
     bodies = [(document.pk, document.body) for document in generate_documents(documents)]
     engine_schema = build_index_schema(schema())
     skipped = {"url", "picture", "updated"}
@@ -102,7 +102,7 @@ def _index_bare(documents: int, commit_every: int) -> dict[str, Any]:
             index.reload()
             commits += 1
         took = time.perf_counter() - started
-        writer.wait_merging_threads()  # they count as those of the searcher do, and would write into a folder that goes
+        writer.wait_merging_threads()  # merges count, as in the searcher, and must end before the folder is removed
         used = time.process_time() - cpu
     return {"rate": documents / took, "cpu_us": used / documents * 1e6, "commits": commits}
 

@@ -1,6 +1,6 @@
-"""`make bench-issues`: memory and time of exports of all issues of a load, each in a process of its own.
+"""`make bench-issues`: memory and time of exports of all issues of a load, each in its own process.
 
-BENCH_ISSUES issues, or 1,000,000; half of them errors, half warnings, each with values for its sentence.
+The load has BENCH_ISSUES issues, by default 1,000,000: half errors, half warnings, each with values for its sentence.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _MIB: Final = 1 << 20
 
 
 class Unsent:
-    """Sends nothing: a packing has nothing to send."""
+    """Refuses to send: packing issues sends no messages."""
 
     async def send(self, messages: Any) -> None:
         """Fail."""
@@ -93,7 +93,7 @@ def _warning(ordinal: int) -> OfferError:
 
 
 async def make_load(database: Database, count: int) -> TaskKey:
-    """Take the results of an ended load in; return its key."""
+    """Store the results of a finished load; return its key."""
     request = CreateTaskRequest(seller_id="shop", namespace="default", upload_id="u", source_sha256="a" * 64)
     store = JobStore()
     key = await create_task(database, store, request, timeout_s=60)
@@ -142,7 +142,7 @@ async def _count(database: Database, table: str) -> int:
 
 
 async def export(format_name: str) -> dict[str, float]:
-    """Export the load twice, the first time a little of it; return figures of the second time."""
+    """Export the load twice, the first time a small part of it; return figures of the second export."""
     database, blobs = _database(), _blobs()
     await database.open()
     await blobs.open()
@@ -183,7 +183,7 @@ def _blobs() -> BlobStore:
 
 @contextmanager
 def servers() -> Iterator[None]:
-    """Run PostgreSQL and S3 for the block; the environment names both."""
+    """Run PostgreSQL and S3 for the block, with their addresses in the environment."""
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     os.environ["BENCH_FOLDER"] = str(folder / "spool")
     os.environ["BENCH_S3_KEY"] = secrets.token_urlsafe(16)

@@ -1,1 +1,1 @@
-"""The job engine beside its peers, on one PostgreSQL with the same durability."""
+"""The job engine compared with other engines, on one PostgreSQL with the same durability."""

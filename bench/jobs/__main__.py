@@ -1,4 +1,4 @@
-"""`make bench-jobs`: the job engine beside its peers, then what only it promises; one PostgreSQL, durable.
+"""`make bench-jobs`: the job engine compared with other engines on one durable PostgreSQL, then its own promises.
 
 BENCH_REPEATS (5), BENCH_PIN_S (60), BENCH_DONE (1,000,000) and BENCH_DELAYED (100,000) make a run longer or shorter.
 """
@@ -29,15 +29,15 @@ _REPEATS = int(os.environ.get("BENCH_REPEATS", "5"))
 _PIN_S = int(os.environ.get("BENCH_PIN_S", "60"))
 _DONE = int(os.environ.get("BENCH_DONE", "1000000"))
 _DELAYED = int(os.environ.get("BENCH_DELAYED", "100000"))
-_JOBS = {1000: 100_000, 100: 50_000, 10: 20_000}  # so many that neither start nor stop of a worker counts
+_JOBS = {1000: 100_000, 100: 50_000, 10: 20_000}  # enough that start and stop of a worker do not matter
 _PROCRASTINATE_JOBS = 1_000
 _WAKES = 150
 _IDLE_S = 30.0
-_RESTART_JOBS = 300_000  # more than two windows take, so that neither sees the end of the queue
+_RESTART_JOBS = 300_000  # more than both windows take, so that the queue never runs empty
 
 
 class Bench:
-    """One server; each measure gets a database of its own, which is dropped after it."""
+    """One server; each measurement gets a new database, which the next one drops."""
 
     def __init__(self, server: EmbeddedPostgres) -> None:
         self.server = server
@@ -47,7 +47,7 @@ class Bench:
         self._databases: list[str] = []
 
     def database(self) -> str:
-        """Make a new database and return its DSN; drop the one before."""
+        """Create a database and return its DSN; drop the previous one."""
         with psycopg.connect(self.server.dsn, autocommit=True) as connection:
             for name in self._databases:
                 connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
@@ -58,18 +58,18 @@ class Bench:
         return self.server.dsn_of(name)
 
     def side(self, engine: str, measure: str, jobs: int, batch: int) -> dict[str, Any]:
-        """One measure of one side, in a process of its own."""
+        """Return one measurement of one engine, made in a new process."""
         command = [sys.executable, "-m", "bench.jobs.side", engine, measure, self.database(), str(jobs), str(batch)]
         ran = subprocess.run(command, check=False, capture_output=True, text=True)
         if ran.returncode:
             raise RuntimeError(f"{engine} {measure}: {ran.stderr[-2000:]}")
-        sys.stderr.write(ran.stderr)  # what it complained of
+        sys.stderr.write(ran.stderr)
         found: dict[str, Any] = json.loads(ran.stdout)
         self.knobs[engine] = found["knobs"]
         return found
 
     def drain(self) -> None:
-        """No-op jobs a second, side by side and in turn."""
+        """Measure no-op jobs a second, the engines in turn."""
         runs: dict[tuple[str, int], list[dict[str, Any]]] = {}
         for _ in range(_REPEATS):
             for batch, jobs in _JOBS.items():
@@ -89,7 +89,7 @@ class Bench:
         self.report.ratio("drain, batch 100, to raw", rates["ours", 100], rates["raw", 100], None)
 
     def wake(self) -> None:
-        """From the response to the enqueueing commit to the handler, on an idle worker."""
+        """Measure from the response to the enqueueing commit until the handler runs, on an idle worker."""
         for engine in ("ours", "pgqueuer"):
             found = self.side(engine, "wake", _WAKES, 1)
             waits, commits = found["waits"], found["commits"]
@@ -101,13 +101,13 @@ class Bench:
                 )
 
     def enqueue(self) -> None:
-        """Measure what waking the workers costs producers."""
+        """Measure how notifying the workers slows producers down."""
         rates = asyncio.run(own.measure_enqueue(self.database(), _REPEATS))
         self.report.ratio("enqueue with the notifier / without notification", rates["notifier"], rates["nobody"], 0.8)
-        self.report.ratio("enqueue told by trigger / not told", rates["trigger"], rates["nobody"], None)
+        self.report.ratio("enqueue with the trigger / without notification", rates["trigger"], rates["nobody"], None)
 
     def recover(self) -> None:
-        """After a killed worker, after a restart."""
+        """Measure recovery from a killed worker and from a restart of PostgreSQL."""
         killed_s = [recovery.measure_kill(self.database()) for _ in range(_REPEATS)]
         self.report.at_most("SIGKILL of a worker: all run again, s", max(killed_s), recovery.LEASE_S + 1.0)
         runs = [recovery.measure_restart(self.server, self.database(), _RESTART_JOBS) for _ in range(_REPEATS)]
@@ -117,7 +117,7 @@ class Bench:
         self.report.at_most("PostgreSQL restarted: jobs lost", sum(run["lost"] for run in runs), 0)
 
     def pin(self) -> None:
-        """Throughput while somebody's transaction stays open."""
+        """Measure throughput while a transaction stays open and holds back the xmin horizon."""
         for engine, goal in (("ours", 0.9), ("pgqueuer", None)):
             found = self.side(engine, "pin", _PIN_S, 1000)
             message = f"{found['clean_s']:.0f} -> {found['pinned_s']:.0f} jobs/s, {found['jobs']:,} jobs"
@@ -126,7 +126,7 @@ class Bench:
             )
 
     def crowd(self) -> None:
-        """Full archives, many delayed jobs, many keys, a large tenant."""
+        """Measure with full archives, many delayed jobs, many lock keys and a large tenant."""
         found = asyncio.run(own.measure_claims(self.database(), _DONE, _DELAYED))
         empty, full = own.p99(found["empty"]), own.p99(found["full"])
         medians = (statistics.median(found["empty"]) * 1e3, statistics.median(found["full"]) * 1e3)
@@ -139,7 +139,7 @@ class Bench:
         self.report.at_most("claims until a tenant behind 100,000 jobs is served", cycles, 2)
 
     def idle(self) -> None:
-        """Worker and reaper with nothing to do."""
+        """Measure an idle worker and reaper."""
         self.report.at_most("idle process, queries/s", asyncio.run(own.measure_idle(self.database(), _IDLE_S)), 1.0)
 
 

@@ -1,4 +1,4 @@
-"""What only this engine promises, measured in this process over one empty database each."""
+"""Promises that only this engine makes, each measured in this process on an empty database."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ SELECT 'bench', 'noop', 'time', now() + interval '1 day' FROM generate_series(1,
 
 
 async def measure_enqueue(dsn: str, repeats: int) -> dict[str, Any]:
-    """Enqueues a second, one job a transaction, by eight producers: silent, by the notifier, by the triggers."""
+    """Measure enqueued jobs a second, one in a transaction, by eight producers, for each kind of notification.
+
+    The kinds are none, the notifier and the triggers.
+    """
     engine = Engine()
     await engine.open(dsn)
     notifier = Notifier(engine.db)
@@ -53,7 +56,7 @@ async def measure_enqueue(dsn: str, repeats: int) -> dict[str, Any]:
     rates: dict[str, list[float]] = {"nobody": [], "notifier": [], "trigger": []}
     async with engine.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")
-        await _rate(without_notification)  # connections and plans are there
+        await _rate(without_notification)  # opens connections and plans the statements
         for _ in range(repeats):
             for name, enqueue in (("nobody", without_notification), ("notifier", by_notifier), ("trigger", by_trigger)):
                 rates[name].append(await _rate(enqueue))
@@ -63,7 +66,7 @@ async def measure_enqueue(dsn: str, repeats: int) -> dict[str, Any]:
 
 
 async def measure_claims(dsn: str, done: int, delayed: int) -> dict[str, Any]:
-    """Measure each claim of ten jobs, over empty tables and over full ones; and until a worker runs a first job."""
+    """Measure claims of ten jobs on empty and on full tables, and the time until a worker runs its first job."""
     engine = Engine()
     await engine.open(dsn)
     empty = await _claim_times(engine)
@@ -93,7 +96,7 @@ async def measure_claims(dsn: str, done: int, delayed: int) -> dict[str, Any]:
 
 
 async def measure_lock_keys(dsn: str, count: int, repeats: int) -> dict[str, list[float]]:
-    """Measure jobs a second with a lock key each, and with none."""
+    """Measure jobs a second with a lock key for each job, and without lock keys."""
     engine = Engine()
     await engine.open(dsn)
     rates: dict[str, list[float]] = {"none": [], "keys": []}
@@ -110,7 +113,7 @@ async def measure_lock_keys(dsn: str, count: int, repeats: int) -> dict[str, lis
 
 
 async def measure_tenant(dsn: str, ahead: int) -> int:
-    """Count claims of ten jobs until another tenant's only job is among them, with so many of one tenant before it."""
+    """Count claims of ten jobs until one has a tenant's only job, behind `ahead` jobs of another tenant."""
     engine = Engine()
     await engine.open(dsn)
     async with engine.db.transaction() as tx:
@@ -137,7 +140,7 @@ async def measure_tenant(dsn: str, ahead: int) -> int:
 
 
 async def measure_idle(dsn: str, seconds: float) -> float:
-    """Measure transactions a second of one process with a worker and a reaper and nothing to do."""
+    """Measure transactions a second of a process with an idle worker and reaper."""
     engine = Engine()
     await engine.open(dsn)
     stop = asyncio.Event()
@@ -150,7 +153,7 @@ async def measure_idle(dsn: str, seconds: float) -> float:
     stop.set()
     await asyncio.gather(working, reaping)
     await engine.close()
-    return max(0.0, spent - 1) / seconds  # the look before counts as one
+    return max(0.0, spent - 1) / seconds  # the reading before is one transaction
 
 
 async def _commits(engine: Engine) -> int:

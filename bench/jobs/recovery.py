@@ -1,4 +1,4 @@
-"""How long until work goes on: after SIGKILL of a worker process, after a restart of PostgreSQL."""
+"""Time until jobs run again after SIGKILL of a worker process, and after a restart of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _WINDOW_S = 3.0
 
 
 def measure_kill(dsn: str) -> float:
-    """Measure seconds from SIGKILL of the process that runs all jobs until another one runs all of them."""
+    """Measure the seconds from SIGKILL of the process that runs all jobs until another process runs all of them."""
     asyncio.run(_enqueue(dsn, JobRequest("bench", "wait", lease_ttl_s=LEASE_S, max_attempts=None), _RUNS))
     running = "SELECT count(*) FROM bench.dl_jobs WHERE status = 'running' AND claim_no >= %s"
     with psycopg.connect(dsn, autocommit=True) as connection, _worker(dsn, _RUNS) as first:
         _until(lambda: _value(connection, running, 1) == _RUNS)
-        time.sleep(LEASE_S / 2)  # it beats by the jobs' lease
+        time.sleep(LEASE_S / 2)  # the interval of heartbeats follows from the lease of the jobs
         with _worker(dsn, _RUNS):
-            time.sleep(2.0)  # this one listens
+            time.sleep(2.0)  # the second worker listens by then
             at = time.perf_counter()
             first.kill()
             _until(lambda: _value(connection, running, 2) == _RUNS)
@@ -39,8 +39,7 @@ def measure_kill(dsn: str) -> float:
 
 
 def measure_restart(server: EmbeddedPostgres, dsn: str, count: int) -> dict[str, Any]:
-    """Measure the rate before and after a restart, the seconds from the server's return to the next completion, and
-    what was lost."""
+    """Measure a restart of PostgreSQL: rates before and after, lost jobs, seconds from its return to a completion."""
     asyncio.run(_enqueue(dsn, JobRequest("bench", "noop"), count))
     with _worker(dsn, 100):
         with psycopg.connect(dsn, autocommit=True) as connection:

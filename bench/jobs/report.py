@@ -1,4 +1,4 @@
-"""The table: one line a figure, with its goal and whether it is met."""
+"""The table: one line for each figure, with its goal and whether it is met."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 
 def shown(values: Sequence[float]) -> str:
-    """Median and spread."""
+    """Return median and spread."""
     return f"{statistics.median(values):,.0f} ({min(values):,.0f}–{max(values):,.0f})"
 
 
 class Report:
-    """Prints each line as it comes.
+    """Prints each line immediately.
 
     Attributes:
-        rows: the same for the JSON line.
+        rows: the figures for the JSON line.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Report:
         self._put(name, message, None, None)
 
     def ratio(self, name: str, values: Sequence[float], others: Sequence[float], goal: float | None) -> None:
-        """Add rates beside others of the same rounds: the median of the ratios pair by pair."""
+        """Add the median ratio of rates to other rates of the same rounds."""
         ratios = [value / other for value, other in zip(values, others, strict=True)]
         message = f"({min(ratios):.2f}–{max(ratios):.2f}); {shown(values)} / {shown(others)}"
         self.at_least(name, statistics.median(ratios), goal, message)

@@ -1,4 +1,4 @@
-"""One measure of one engine, in a process of its own: `python -m bench.jobs.side ENGINE MEASURE DSN COUNT BATCH`."""
+"""Process for one measurement of one engine: `python -m bench.jobs.side ENGINE MEASURE DSN COUNT BATCH`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AHEAD = 20_000
 
 
 async def measure_drain(name: str, dsn: str, count: int, batch: int) -> dict[str, Any]:
-    """No-op jobs a second: they wait when the worker starts, and are all written down as ended when it stops."""
+    """Measure no-op jobs a second: all are queued when the worker starts, and recorded as finished when it stops."""
     engine = load(name)
     await engine.open(dsn)
     await engine.fill(count)
@@ -37,7 +37,7 @@ async def measure_drain(name: str, dsn: str, count: int, batch: int) -> dict[str
 
 
 async def measure_wake(name: str, dsn: str, count: int, _: int) -> dict[str, Any]:
-    """Measure from the commit's response to the first line of the handler, on an idle worker; and one commit's."""
+    """Measure from the commit's response to the first line of the handler on an idle worker; measure commits, too."""
     engine = load(name)
     await engine.open(dsn)
     began: dict[int, float] = {}
@@ -54,7 +54,7 @@ async def measure_wake(name: str, dsn: str, count: int, _: int) -> dict[str, Any
     async def body() -> None:
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
             await connection.execute("CREATE TABLE IF NOT EXISTS one_commit (number int, at timestamptz)")
-            await asyncio.sleep(1.0)  # the worker listens
+            await asyncio.sleep(1.0)  # until the worker listens
             for number in range(count):
                 at = time.perf_counter()
                 await connection.execute("INSERT INTO one_commit VALUES (%s, clock_timestamp())", [number])
@@ -76,7 +76,7 @@ async def measure_wake(name: str, dsn: str, count: int, _: int) -> dict[str, Any
 
 
 async def measure_pin(name: str, dsn: str, seconds: int, batch: int) -> dict[str, Any]:
-    """Measure a worker that always has jobs, before somebody forgets a transaction, and `seconds` after that."""
+    """Measure a busy worker before and for `seconds` after a transaction begins that stays open."""
     engine = load(name)
     await engine.open(dsn)
     ran = filled = 0
@@ -98,9 +98,9 @@ async def measure_pin(name: str, dsn: str, seconds: int, batch: int) -> dict[str
         rates.append((ran - before) / (time.perf_counter() - at))
 
     async def body() -> None:
-        await supply(seconds / 30)  # connections and plans are there
+        await supply(seconds / 30)  # opens connections and plans the statements
         await supply(seconds / 10)
-        # The embedded server's own guard against forgotten transactions is what is not there in this measure.
+        # Without the embedded server's timeout for idle transactions.
         options = "-c idle_in_transaction_session_timeout=0"
         async with await psycopg.AsyncConnection.connect(dsn, options=options) as forgotten:
             await forgotten.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -119,7 +119,7 @@ _MEASURES = {"drain": measure_drain, "wake": measure_wake, "pin": measure_pin}
 
 def main() -> None:
     """Measure once and print JSON."""
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # the result alone goes to stdout
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # stdout has the result only
     name, measure, dsn, count, batch = sys.argv[1:]
     print(json.dumps(asyncio.run(_MEASURES[measure](name, dsn, int(count), int(batch)))))
 

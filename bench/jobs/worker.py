@@ -1,4 +1,4 @@
-"""A worker process that is there to be killed: `python -m bench.jobs.worker DSN CONCURRENCY`."""
+"""A worker process that the bench kills: `python -m bench.jobs.worker DSN CONCURRENCY`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def wait(_: JobContext, __: dict[str, Any]) -> None:
 
 
 async def main(dsn: str, concurrency: int) -> None:
-    """Work and reap until SIGTERM."""
+    """Run a worker and a reaper until SIGTERM."""
     engine = Engine()
     await engine.open(dsn)
     stop = asyncio.Event()

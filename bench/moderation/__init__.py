@@ -1,1 +1,1 @@
-"""Quality and speed of cleanweb's automatic rules."""
+"""Quality and speed of cleanweb's automatic rules, and speed of moderation."""

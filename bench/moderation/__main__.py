@@ -1,6 +1,6 @@
-"""`make bench-moderation`: quality and speed of cleanweb's automatics, then how fast texts flow through moderation.
+"""`make bench-moderation`: quality and speed of cleanweb's automatic rules, then the speed of moderation.
 
-BENCH_MODERATION_PARTS=automatics or flow is one of the two.
+BENCH_MODERATION_PARTS=automatics or flow runs one of the two parts.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def show_quality(quality: Quality) -> dict[str, dict[str, float]]:
 
 
 def show_real(automatics: Automatics) -> dict[str, float]:
-    """Print how many real texts have findings; nobody has labelled them."""
+    """Print how many real texts have findings; real texts have no labels."""
     real = real_texts()
     if not real:
         print("real feeds: skipped, the folder is not there (CLASSIFEED_SHARED_DATA)")

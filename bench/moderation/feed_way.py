@@ -1,4 +1,4 @@
-"""The whole way of a feed with its texts judged beside it, and with texts approved by a setting."""
+"""Load of a feed whose texts are judged meanwhile, compared with texts that a setting approves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OFFERS: Final = int(os.environ.get("BENCH_MODERATION_OFFERS", "20000"))
 
 
 def measure_feed_way(rounds: int) -> dict[str, list[float]]:
-    """Return offers a second until the result of a load, in turn for both sides; each round has new sellers."""
+    """Return offers a second until the result of a load, by side; each round has new sellers."""
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     setting = "CLASSIFEED_OFFERS_TEXTS_APPROVED_BY_SETTING"
     file = write_feed(folder / "feed.yml", _OFFERS)

@@ -1,4 +1,4 @@
-"""The speed of moderation itself: texts a second, users' requests meanwhile, callbacks, and a comment in a backlog."""
+"""Speed of moderation: texts a second, requests of users meanwhile, callbacks, and comments during a backlog."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PATH: Final = "/v2/apply_moderation_verdicts"
 
 
 def measure_rate(count: int, **settings: object) -> float:
-    """Return texts a second, between a tenth and nine tenths of a backlog of `count`."""
+    """Return texts a second, measured between 10 % and 90 % of a backlog of `count`."""
     with running(TESTING_REQUESTS_S=100_000, **settings) as instance:
         instance.add_texts("rate", count)
         instance.until(lambda: instance.waiting() <= count * 0.9)
@@ -35,7 +35,7 @@ def measure_rate(count: int, **settings: object) -> float:
 
 
 def measure_users(rounds: int, requests: int) -> list[dict[str, float]]:
-    """Return p50 and p99 of CreatePoint in seconds, quiet, and with the verdict service away and a full queue."""
+    """Return p50 and p99 of CreatePoint in seconds: idle, and with no verdict service and a full queue."""
     found = []
     with running(TESTING_REQUESTS_S=100_000) as instance:
         asyncio.run(_create_points(instance, requests))  # the first ones open connections and plan queries
@@ -55,7 +55,7 @@ def measure_users(rounds: int, requests: int) -> list[dict[str, float]]:
 
 
 def measure_callbacks(keys_each: int, count: int) -> float:
-    """Return verdicts a second by callbacks of so many keys each."""
+    """Return verdicts a second from callbacks that have `keys_each` keys."""
     with running(CALLBACKS_S=100_000) as instance:
         instance.add_texts("calls", count, due_s=3600)
         token = KeyStore(instance.keys).issue("cleanweb", "moderation")
@@ -67,7 +67,7 @@ def measure_callbacks(keys_each: int, count: int) -> float:
 
 
 def measure_comments() -> dict[str, list[float]]:
-    """Return seconds from AddComment to the decision about it, quiet and beside a million texts of offers."""
+    """Return seconds from AddComment to its decision: idle, and while texts of offers wait in a backlog."""
     with running(TESTING_REQUESTS_S=100_000, VERDICT_BATCH=50) as instance:
         quiet = asyncio.run(_comment(instance))
         instance.add_texts("backlog", _BACKLOG)
@@ -105,7 +105,7 @@ async def _comment(instance: Instance) -> list[float]:
                 )
             )  # fmt: skip
             shown = GetPointRequest(name=point.name)
-            while len((await stub.GetPoint(shown)).comments) <= number:  # noqa: ASYNC110 - as its users see it
+            while len((await stub.GetPoint(shown)).comments) <= number:  # noqa: ASYNC110 - users poll, too
                 await asyncio.sleep(0.005)
             took.append(time.perf_counter() - began)
     return took
@@ -120,7 +120,7 @@ def _bodies(keys: list[str], keys_each: int) -> list[str]:
 
 
 async def _call_back(instance: Instance, token: str, bodies: list[str]) -> float:
-    """Send callbacks, some of them at a time, and return how many seconds that took."""
+    """Send callbacks, several at a time, and return the seconds that it took."""
     left = iter(bodies)
     host, port = instance.http.removeprefix("http://").split(":")
     head = (
@@ -128,7 +128,7 @@ async def _call_back(instance: Instance, token: str, bodies: list[str]) -> float
     )
 
     async def send() -> None:
-        # As plain as it can be: on two cores the work of a sender is taken from the service.
+        # A minimal client: the sender and the service share two cores.
         reader, writer = await asyncio.open_connection(host, int(port))
         for body in left:
             content = body.encode()

@@ -1,4 +1,4 @@
-"""One instance of moderation as it is shipped, on real PostgreSQL and Kafka, before a verdict service of the bench."""
+"""One instance of moderation on real PostgreSQL and Kafka, with a verdict service of the bench."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FROM generate_series(1, %(count)s) AS n
 
 
 class VerdictService:
-    """The stand-in, in a process of its own, so that its work is not taken for ours."""
+    """The stand-in in its own process, so that its CPU does not count as moderation's."""
 
     def __init__(self, delay_ms: int) -> None:
         command = [sys.executable, "-m", "bench.moderation.stand_in", str(delay_ms)]
@@ -38,7 +38,7 @@ class VerdictService:
         self.url = f"http://127.0.0.1:{int(self._output.readline())}"
 
     def become(self, state: str) -> None:
-        """Have it respond with `verdicts`, `people`, or be `away`."""
+        """Set its state: `verdicts`, `people` or `away`."""
         self._input.write(f"{state}\n")
         self._input.flush()
         self._output.readline()
@@ -64,11 +64,11 @@ class Instance:
         )
 
     def close(self) -> None:
-        """Close the connection to the tables."""
+        """Close the connection to the database."""
         self._connection.close()
 
     def add_texts(self, batch: str, count: int, *, due_s: float = 0) -> None:
-        """Store texts of offers that wait, due in so many seconds."""
+        """Store pending texts of offers that are due in `due_s` seconds."""
         self._connection.execute(_ADD_TEXTS, {"batch": batch, "count": count, "due_s": due_s})
         self._connection.execute("ANALYZE subjects")
 
@@ -83,14 +83,14 @@ class Instance:
         return self.count("status = 'PENDING'")
 
     def forget(self) -> None:
-        """Remove the texts that wait."""
+        """Remove the pending texts."""
         self._connection.execute("DELETE FROM subjects WHERE status = 'PENDING'")
 
     def until(self, condition: Callable[[], bool], limit_s: float = 600) -> None:
         """Wait for a condition.
 
         Raises:
-            RuntimeError: it did not come true in time.
+            RuntimeError: the condition is not true within `limit_s`.
         """
         ends_at = time.monotonic() + limit_s
         while not condition():
@@ -101,7 +101,7 @@ class Instance:
 
 @contextmanager
 def running(**settings: object) -> Iterator[Instance]:
-    """Give an instance with some settings of CLASSIFEED_MODERATION_…; nothing of it is left at the end."""
+    """Yield an instance with settings of CLASSIFEED_MODERATION_…, and remove it afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     verdicts = VerdictService(VERDICT_MS)
     given = {"VERDICT_URL": verdicts.url, "CHECK_INTERVAL_S": 1, "VERDICT_BATCH": 1, **settings}

@@ -1,4 +1,4 @@
-"""Precision and recall by category on a labelled set, and what was missed."""
+"""Precision and recall by category on a labelled set, with wrongly judged texts."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ REGIONS: Final = {"tr": (983,), "ru": (225,), "en": (225,)}
 
 @dataclass
 class Quality:
-    """What became of a labelled set.
+    """Counts of a judged labelled set.
 
     Attributes:
         right: findings that the labels have, by category.
-        wrong: categories found that the labels lack.
-        missed: labels that were not found.
-        placed: whether a finding is exactly the labelled word, for words that were found.
-        passed: texts that `auto_pass` would let through, by whether they are clean.
-        texts: how many texts there are, by whether they are clean.
-        by_way: found and all, by how a word is hidden.
-        examples: a line for each text that was judged wrong.
+        wrong: findings that the labels lack, by category.
+        missed: labels without a finding, by category.
+        placed: found words, by whether the finding is exactly the labelled word.
+        passed: texts that `auto_pass` would approve, by whether they are clean.
+        texts: all texts, by whether they are clean.
+        by_way: found and all labelled words, by the way of hiding.
+        examples: a line for each text that was judged wrongly.
     """
 
     right: Counter[str] = field(default_factory=Counter)
@@ -56,7 +56,7 @@ def labelled(name: str) -> Iterator[dict[str, Any]]:
 
 
 def measure(automatics: Automatics, name: str) -> Quality:
-    """Return what the automatics make of a set."""
+    """Judge a set by the automatic rules and return the counts."""
     quality = Quality()
     for row in labelled(name):
         found = automatics.judge(row["text"], REGIONS[row["lang"]], "offer")

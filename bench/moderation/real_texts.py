@@ -1,4 +1,4 @@
-"""Titles and descriptions of real feeds, where the folder of them is there. They are read, never copied."""
+"""Titles and descriptions of real feeds, if their folder exists. They are read, never copied."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARKUP: Final = re.compile(r"<[^<>]{0,500}>|&[a-z#0-9]{2,8};")
 
 
 def real_texts() -> list[str]:
-    """Return the texts, each once; [] where there are no feeds."""
+    """Return the distinct texts; [] without feeds."""
     found: dict[str, None] = {}
     for path in sorted(FEEDS.glob("*")):
         for text in _texts(path):

@@ -1,4 +1,4 @@
-"""`make bench-moderation`, its second part: how fast texts flow through moderation, beside the ways before it."""
+"""The tables of the second part of `make bench-moderation`: speed of moderation."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _show_callbacks() -> dict[str, float]:
 def _show_comments() -> dict[str, float]:
     found = {side: sorted(values) for side, values in measure_comments().items()}
     print("\nseconds from a comment to its decision, verdicts after 0.2 s")
-    for side, words in (("quiet", "alone"), ("beside", "beside a million texts of offers")):
+    for side, words in (("quiet", "alone"), ("beside", "during a million texts of offers")):
         values = found[side]
         print(f"  {words:<34} {statistics.median(values):.2f} (slowest {values[-1]:.2f})")
     return {f"comment_{side}_s": round(statistics.median(values), 3) for side, values in found.items()}
@@ -72,7 +72,7 @@ def _show_comments() -> dict[str, float]:
 def _show_feed_way() -> dict[str, float]:
     sides = measure_feed_way(min(_ROUNDS, 3))
     ratios = [judged / approved for approved, judged in zip(sides["approved"], sides["judged"], strict=True)]
-    print("\noffers/s of a load until its result, texts approved by a setting and judged beside it")
+    print("\noffers/s of a load until its result, texts approved by a setting and judged meanwhile")
     for side, rates in sides.items():
         print(f"  {side:<10} {statistics.median(rates):>8,.0f} ({min(rates):,.0f}–{max(rates):,.0f})")
     ratio = statistics.median(ratios)

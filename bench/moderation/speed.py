@@ -1,4 +1,4 @@
-"""How many texts a second one core judges."""
+"""Texts that one core judges a second."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ LENGTH: Final = 500
 _TEXTS: Final = 2_000
 _ROUNDS: Final = 7
 _SEED: Final = 500
-# Texts are mostly plain: of ten pieces about one is a trap, and one text in ten has a labelled piece.
+# Most texts are plain: about 1 piece in 10 is a trap, and 1 text in 10 has a labelled piece.
 _TRAPS: Final = 0.1
 _BAD: Final = 0.1
 
 
 def texts() -> list[str]:
-    """Return texts of 500 characters each, of pieces of the frozen set."""
+    """Return texts of 500 characters, made of pieces of the frozen set."""
     rng = random.Random(_SEED)
     rows = list(labelled("frozen"))
     plain, traps, bad = (
@@ -36,7 +36,7 @@ def texts() -> list[str]:
 
 
 def rate(automatics: Automatics, made: list[str]) -> list[float]:
-    """Return texts a second of CPU, a round each."""
+    """Return texts per second of CPU, one value for each round."""
     rates = []
     for _ in range(_ROUNDS):
         began = time.process_time()

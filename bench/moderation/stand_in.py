@@ -1,7 +1,7 @@
-"""A verdict service that takes so long for each request: `python -m bench.moderation.stand_in 200`.
+"""A verdict service with a fixed latency in milliseconds: `python -m bench.moderation.stand_in 200`.
 
-Prints its port. Lines on stdin change what it does: `verdicts` (approve at once), `people` (a review), `away` (nothing
-listens), each confirmed by a line on stdout.
+It prints its port. Lines on stdin set its state: `verdicts` (approve immediately), `people` (send to a review), `away`
+(nothing listens). It confirms each by a line on stdout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _END: Final = {
 
 
 class StandIn:
-    """Responds to one request or a batch after `delay_s`."""
+    """Responds to a request or a batch after `delay_s`."""
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s

@@ -1,1 +1,1 @@
-"""Speed of pictures: states, downloads, and what clients get."""
+"""Speed of the pictures service: states, downloads and responses to clients."""

@@ -1,6 +1,6 @@
-"""`make bench-pictures`: states, downloads beside img2dataset, and what clients get beside nginx.
+"""`make bench-pictures`: states, downloads compared with img2dataset, and responses to clients compared with nginx.
 
-`python -m bench.pictures [--smoke | --full] [states] [downloads] [serving]`; without names, all of them.
+`python -m bench.pictures [--smoke | --full] [states] [downloads] [serving]`; without names, all three.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bench.pictures.installation import installed
 from bench.pictures.sizes import DEFAULT, FULL, SMOKE
 
 _PARTS: Final = {name: f"bench.pictures.{name}" for name in ("states", "downloads", "serving")}
-"""Modules with a function `measure(installation, sizes, report)`; each has an installation of its own."""
+"""Modules with a function `measure(installation, sizes, report)`; each gets a new installation."""
 
 
 def main() -> None:
@@ -24,8 +24,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.pictures", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", choices=[[], *_PARTS], default=[])
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--smoke", action="store_const", const=SMOKE, dest="sizes", help="whether it runs at all")
-    size.add_argument("--full", action="store_const", const=FULL, dest="sizes", help="for a quiet machine")
+    size.add_argument("--smoke", action="store_const", const=SMOKE, dest="sizes", help="a small run for tests")
+    size.add_argument("--full", action="store_const", const=FULL, dest="sizes", help="a long run for an idle machine")
     parser.set_defaults(sizes=DEFAULT)
     arguments = parser.parse_args()
     report = Report()

@@ -1,6 +1,6 @@
-"""Clients of HTTP servers on kept connections, in a process of their own: `python -m bench.pictures.client < PLAN`.
+"""HTTP clients on persistent connections, in their own process: `python -m bench.pictures.client < PLAN`.
 
-They read only as much of a response as is needed to know its end, so that little of a shared core goes to them.
+They parse only what they need to find the end of a response, since they share cores with the server.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _LIMIT_S: Final = 300.0
 
 @dataclass(frozen=True)
 class Plan:
-    """What to request.
+    """Requests to send.
 
     Attributes:
-        addresses: Servers, host:port, in turn.
-        paths: What, in turn.
-        count: How often, all connections together.
-        connections: How many, over all servers.
-        rate: Requests a second, all connections together; 0: each at once when the one before has its response.
+        addresses: Servers as host:port, used in turn.
+        paths: Paths, requested in turn.
+        count: Number of requests on all connections together.
+        connections: Number of connections to all servers together.
+        rate: Requests a second on all connections together; 0: each connection sends a request after each response.
     """
 
     addresses: Sequence[str]
@@ -38,13 +38,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How it went.
+    """Figures of a plan.
 
     Attributes:
-        seconds: How long all took.
-        cpu_s: CPU of the clients.
-        size_bytes: Of the last body.
-        waits_ms: From the moment at which each request was due to the end of its response, sorted.
+        seconds: Seconds for all requests.
+        cpu_s: CPU of the clients in seconds.
+        size_bytes: Size of the last body.
+        waits_ms: Milliseconds from the due time of each request to the end of its response, sorted.
     """
 
     seconds: float
@@ -53,17 +53,17 @@ class Outcome:
     waits_ms: list[float]
 
     def quantile_ms(self, share: float) -> float:
-        """Return what so large a share of the responses did not exceed."""
+        """Return the quantile of the waits, in milliseconds."""
         return self.waits_ms[min(int(len(self.waits_ms) * share), len(self.waits_ms) - 1)]
 
 
 def request(plan: Plan) -> Outcome:
-    """Request it all.
+    """Send the requests of a plan.
 
     Raises:
-        RuntimeError: a response was not 200.
+        RuntimeError: a response had another status than 200.
     """
-    # By its input: a command line ends at 128 KB.
+    # The plan goes to stdin: an argument of a command has at most 128 KB.
     command = [sys.executable, "-m", "bench.pictures.client"]
     plan_text = json.dumps(asdict(plan))
     ran = subprocess.run(command, input=plan_text, check=False, capture_output=True, text=True, timeout=_LIMIT_S)
@@ -133,7 +133,7 @@ class _Client(asyncio.Protocol):
         self._send()
 
     def _send(self) -> None:
-        if self._due_s:  # what the timer of this process is late is nothing that the server could help
+        if self._due_s:  # a late timer of this process is not the server's latency
             self._at_s = max(self._at_s, time.perf_counter())
         self._transport.write(self._requests[self._sent])
         self._sent += 1

@@ -1,4 +1,4 @@
-"""What CPU time comes to, by name."""
+"""CPU time for each picture or event, by name."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 
 
 def spent(before: Mapping[str, float], after: Mapping[str, float], count: int) -> dict[str, float]:
-    """Return the microseconds of CPU for each of `count`, by name."""
+    """Return the CPU between two readings divided by `count`, in µs by name."""
     return {name: (after[name] - before[name]) / count * 1e6 for name in before}
 
 
 def show(values: Mapping[str, float]) -> str:
-    """Return them in words."""
+    """Return the values as text."""
     return ", ".join(f"{name} {value:,.0f}" for name, value in values.items())
 
 

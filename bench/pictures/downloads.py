@@ -1,4 +1,4 @@
-"""Downloads a second from hosts on the loopback, beside img2dataset, and what a picture costs in which process."""
+"""Downloads a second from hosts on the loopback, compared with img2dataset, and CPU of a picture in each process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LIMIT_S: Final = 900.0
 
 
 def measure(installation: Installation, sizes: Sizes, report: Report) -> None:
-    """Measure each side in each round, with other pictures, and show the figures."""
+    """Measure each side in each round with new pictures, and show the figures."""
     peers = environment() if sizes.peers else None
     one_size = [{"name": "card", "width": _SIDE, "height": _SIDE, "crop": False}]
     with installation.connect() as connection:
@@ -48,7 +48,7 @@ def measure(installation: Installation, sizes: Sizes, report: Report) -> None:
         bench = _Downloads(installation, running.addresses)
         peer = Img2dataset(peers, Path(folder) / "peer", _SIDE) if peers is not None else None
         with installation.running(RESHARD, PROCESS_AND_RELAY, DOWNLOAD) as processes:
-            bench.run(processes, sizes.hosts, _ONE)  # until each host is known
+            bench.run(processes, sizes.hosts, _ONE)  # registers each host
             for _ in range(sizes.rounds):
                 bench.run(processes, sizes.pictures, _ONE)
                 bench.run(processes, sizes.pictures, _SHIPPED)
@@ -68,13 +68,13 @@ class _Downloads:
         self._costs: dict[str, list[dict[str, float]]] = {}
 
     def take(self, count: int) -> list[str]:
-        """Return URLs that nobody has had, of all hosts in turn."""
+        """Return new URLs, of all hosts in turn."""
         numbers = range(self._taken, self._taken + count)
         self._taken += count
         return [f"http://{self._addresses[number % len(self._addresses)]}/{number}.jpg" for number in numbers]
 
     def run(self, processes: Sequence[Running], count: int, namespace: str) -> None:
-        """Have pictures downloaded for a namespace: from sending the requests until each has its result."""
+        """Measure downloads for a namespace, from sending the requests until each has its result."""
         resharder, processor, downloader = (each.process.pid for each in processes)
 
         def spent_s() -> dict[str, float]:
@@ -109,7 +109,7 @@ class _Downloads:
                 time.sleep(0.05)
 
     def run_peer(self, peer: Img2dataset, count: int) -> None:
-        """Have img2dataset download as many."""
+        """Measure img2dataset with `count` pictures."""
         ran = peer.run(self.take(count))
         self._note(_PEER, ran.rate, {"all of it": ran.cpu_us})
 

@@ -1,8 +1,10 @@
-"""Hosts of pictures on the loopback, in a process of its own: `python -m bench.pictures.hosts COUNT DIVISOR`.
+"""Hosts of pictures on the loopback, in one process: `python -m bench.pictures.hosts COUNT DIVISOR`.
 
-Each picture is of about 100 KB, or that divided, and looks a little unlike any other: the number in its path goes into
-entries of its quantization table, so that nothing has to be encoded, and decoding any costs the same. The suffix of a
-path says what it gets: `.jpg` a picture, `.late` one after some seconds, `.html` a page, `.png` a bomb, others a 404.
+Each picture has about 100 KB divided by DIVISOR and differs a little from all others. The number in its path changes
+entries of its quantization table, so that the hosts encode nothing and every picture costs the same to decode.
+
+The suffix of a path selects the response: `.jpg` a picture, `.late` a picture after LATE_S, `.html` a page, `.png` a
+decompression bomb, any other a 404.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ HEIGHT: Final = 768
 SIZE_BYTES: Final = 100_000
 _QUALITIES: Final = range(95, 20, -3)
 _TABLE: Final = b"\xff\xdb\x00\x43\x00"
-_ENTRIES: Final = range(1, 8)  # of low frequencies, which no picture is without
+_ENTRIES: Final = range(1, 8)  # low frequencies, which every picture has
 _STEPS: Final = 8
 LATE_S: Final = 4.0
 _PAGE: Final = b"<html><title>Log in</title></html>"
@@ -34,18 +36,18 @@ _BOMB_SIDE: Final = 100_000
 
 @dataclass(frozen=True)
 class Hosts:
-    """Hosts that run.
+    """Running hosts.
 
     Attributes:
-        addresses: host:port of each.
-        process: That of all of them.
+        addresses: Address of each host as host:port.
+        process: Process of all hosts.
     """
 
     addresses: Sequence[str]
     process: subprocess.Popen[str]
 
     def requests(self) -> int:
-        """Return how many requests they have had."""
+        """Return the number of requests to all hosts so far."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write("requests\n")
@@ -55,7 +57,7 @@ class Hosts:
 
 @contextmanager
 def hosts(count: int, *, divisor: int = 1) -> Iterator[Hosts]:
-    """Give so many hosts, with pictures of WIDTH, HEIGHT and SIZE_BYTES, each divided."""
+    """Yield `count` hosts with pictures of WIDTH, HEIGHT and SIZE_BYTES, each divided by `divisor`."""
     command = [sys.executable, "-m", "bench.pictures.hosts", str(count), str(divisor)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -67,12 +69,12 @@ def hosts(count: int, *, divisor: int = 1) -> Iterator[Hosts]:
 
 
 def names_of(count: int) -> list[str]:
-    """Return so many addresses of this machine."""
+    """Return `count` addresses of this machine."""
     return [f"127.0.{1 + number // 250}.{1 + number % 250}" for number in range(count)]
 
 
 def drawing(divisor: int = 1) -> Image.Image:
-    """Return a picture with details of all sizes, as photographs have them, of WIDTH and HEIGHT divided."""
+    """Return a picture of WIDTH and HEIGHT divided by `divisor`, with details of all sizes, as photographs have."""
     width, height = WIDTH // divisor, HEIGHT // divisor
     channels = []
     for _ in range(3):
@@ -85,7 +87,7 @@ def drawing(divisor: int = 1) -> Image.Image:
 
 
 def encoded(picture: Image.Image, most_bytes: int) -> bytes:
-    """Return it as JPEG in the best quality that so many bytes suffice for."""
+    """Return a picture as JPEG in the best quality that fits into `most_bytes`."""
     content = b""
     for quality in _QUALITIES:
         buffer = io.BytesIO()
@@ -97,7 +99,7 @@ def encoded(picture: Image.Image, most_bytes: int) -> bytes:
 
 
 def numbered(content: bytes, number: int) -> bytes:
-    """Return a JPEG that no other number below two million has."""
+    """Return a JPEG that differs for each number below two million."""
     start = content.index(_TABLE) + len(_TABLE)
     varied = bytearray(content)
     for entry in _ENTRIES:
@@ -107,7 +109,7 @@ def numbered(content: bytes, number: int) -> bytes:
 
 
 def bomb() -> bytes:
-    """Return a PNG of some hundred bytes whose header promises 30 gigabytes of pixels."""
+    """Return a PNG of a few hundred bytes whose header declares 30 GB of pixels."""
     chunks = (
         (b"IHDR", struct.pack(">IIBBBBB", _BOMB_SIDE, _BOMB_SIDE, 8, 2, 0, 0, 0)),
         (b"IDAT", zlib.compress(bytes(100_000))),
@@ -118,7 +120,7 @@ def bomb() -> bytes:
 
 
 class _Contents:
-    """What is served, and how often something was requested."""
+    """The responses of the hosts, and the number of requests."""
 
     def __init__(self, divisor: int) -> None:
         self._picture = encoded(drawing(divisor), SIZE_BYTES // divisor)
@@ -126,7 +128,7 @@ class _Contents:
         self.requests = 0
 
     def response(self, path: str) -> tuple[float, bytes, bytes]:
-        """Return the seconds to wait, the first lines of a response and its body."""
+        """Return the delay in seconds, the head of a response and its body."""
         self.requests += 1
         number, _, suffix = path.rsplit("/", 1)[1].rpartition(".")
         if suffix in {"jpg", "late"}:
@@ -139,7 +141,7 @@ class _Contents:
 
 
 class _Host(asyncio.Protocol):
-    """A connection, whose requests come one after another."""
+    """A connection that handles one request after another."""
 
     def __init__(self, contents: _Contents) -> None:
         self._contents = contents

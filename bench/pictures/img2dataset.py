@@ -1,4 +1,4 @@
-"""img2dataset over the same hosts: it downloads, hashes, resizes to one size, and writes that into a folder."""
+"""img2dataset with the same hosts: it downloads, hashes, resizes to one size, and writes files into a folder."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _QUIET: Final = {"NO_ALBUMENTATIONS_UPDATE": "1", "WANDB_MODE": "disabled"}
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run did.
+    """Figures of a run.
 
     Attributes:
-        rate: Pictures a second, from the begin of its first part to the end of its last, without its start.
-        cpu_us: CPU of a picture, without its start.
+        rate: Pictures a second, from the start of the first shard to the end of the last.
+        cpu_us: CPU in µs a picture, without the start of the program.
     """
 
     rate: float
@@ -32,12 +32,12 @@ class Ran:
 
 
 class Img2dataset:
-    """The program.
+    """The program img2dataset.
 
     Args:
-        environment: where it is installed.
-        folder: for its files.
-        side: of the box that pictures are fitted into, in pixels.
+        environment: the environment that has the program.
+        folder: the folder for its files.
+        side: the side of the box for resized pictures, in pixels.
     """
 
     def __init__(self, environment: Path, folder: Path, side: int) -> None:
@@ -47,10 +47,10 @@ class Img2dataset:
         self._start_s: float | None = None
 
     def run(self, urls: Sequence[str]) -> Ran:
-        """Download all of them.
+        """Download all URLs.
 
         Raises:
-            RuntimeError: it did not get all.
+            RuntimeError: a download failed.
         """
         if self._start_s is None:
             self._start_s = self._run(urls[:1])
@@ -63,7 +63,7 @@ class Img2dataset:
         return Ran(len(urls) / seconds, cpu_s / len(urls) * 1e6)
 
     def _run(self, urls: Sequence[str]) -> float:
-        """Return the seconds of CPU that it took."""
+        """Return the seconds of CPU of a run."""
         shutil.rmtree(self._folder, ignore_errors=True)
         listed = self._folder.with_suffix(".txt")
         listed.write_text("\n".join(urls) + "\n")

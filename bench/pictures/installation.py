@@ -1,4 +1,4 @@
-"""PostgreSQL, Kafka and S3 as they are shipped, and processes of pictures in the groups of roles that its chart has."""
+"""PostgreSQL, Kafka and S3, and processes of the pictures service in the groups of roles of its chart."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _STOP_S: Final = 30.0
 
 @dataclass(frozen=True)
 class Running:
-    """A process of pictures.
+    """A process of the pictures service.
 
     Attributes:
-        process: Itself.
-        http: Its address.
+        process: The process.
+        http: Its HTTP address.
     """
 
     process: subprocess.Popen[bytes]
@@ -52,10 +52,10 @@ class Running:
 
 
 class Installation:
-    """The servers, a database with the tables of pictures, and what is started over them.
+    """The servers, a database with the tables of pictures, and processes of the service.
 
     Args:
-        folder: for all of it; empty.
+        folder: an empty folder for all files.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -81,7 +81,7 @@ class Installation:
         }
 
     def start(self) -> None:
-        """Start the servers, and make tables and topics."""
+        """Start the servers, and create tables and topics."""
         servers = (self.postgres, self.kafka, self.s3)
         for server in servers:
             server.prepare()
@@ -100,7 +100,7 @@ class Installation:
 
     @contextmanager
     def running(self, *groups: Sequence[str]) -> Iterator[list[Running]]:
-        """Give processes of these groups of roles, which are ready; they are stopped at the end."""
+        """Yield ready processes, one for each group of roles, and stop them afterwards."""
         started: list[subprocess.Popen[bytes]] = []
         files = [self._folder / f"run-{secrets.token_hex(4)}.json" for _ in groups]
         try:
@@ -131,7 +131,7 @@ class Installation:
 
 @contextmanager
 def installed() -> Iterator[Installation]:
-    """Give an installation; nothing of it is left at the end."""
+    """Yield an installation and remove it afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     installation = Installation(folder)
     try:

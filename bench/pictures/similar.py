@@ -1,6 +1,6 @@
-"""`python -m bench.pictures.similar`: near-duplicates among a million stored pictures, beside a scan of all of them.
+"""`python -m bench.pictures.similar`: near-duplicates among a million stored pictures, compared with a full scan.
 
-BENCH_SIMILAR_PICTURES is how many, BENCH_SIMILAR_QUERIES how many are searched for.
+BENCH_SIMILAR_PICTURES sets the number of pictures, BENCH_SIMILAR_QUERIES the number of searches.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PICTURES: Final = int(os.environ.get("BENCH_SIMILAR_PICTURES", "1000000"))
 _QUERIES: Final = int(os.environ.get("BENCH_SIMILAR_QUERIES", "1000"))
 _SCANS: Final = 30
 _SHARE_OF_COPIES: Final = 0.25
-_PLACEHOLDERS: Final = 5000  # of one picture that says that there is none
+_PLACEHOLDERS: Final = 5000  # copies of one placeholder picture
 _PAGE: Final = 100
 _OF_SELLER: Final = 1000
 _SEED: Final = 20261125
@@ -48,7 +48,7 @@ Search = Callable[[Likeness], Awaitable[int]]
 
 
 def make_hashes(count: int, source: random.Random) -> list[bytes]:
-    """Return hashes of which most are alone, a quarter are of copies of 2 to 30, and some of one placeholder."""
+    """Return hashes: most are unique, a quarter have 2 to 30 copies, and _PLACEHOLDERS are of one placeholder."""
     placeholder = source.getrandbits(64)
     hashes = [placeholder] * min(_PLACEHOLDERS, count // 100)
     copies = len(hashes) + int(count * _SHARE_OF_COPIES)
@@ -68,7 +68,7 @@ def _changed(motif: int, source: random.Random) -> int:
 
 
 def fill(dsn: str, hashes: list[bytes]) -> float:
-    """Store a row for each hash, as large as a picture's with three sizes, and return how many seconds it took."""
+    """Store a row for each hash, as large as that of a picture with three sizes, and return the seconds."""
     began = time.perf_counter()
     sizes = json.dumps([{"blob": "0" * 64, "sha256": "0" * 64, "rule": {"name": "small"}}] * 6)
     with psycopg.connect(dsn, autocommit=True, options=f"-c search_path={_SCHEMA}") as connection:
@@ -95,7 +95,7 @@ def _url_hash(number: int) -> bytes:
 
 
 async def timed(search: Search, sought: list[Likeness]) -> tuple[list[float], float]:
-    """Return milliseconds of each search in ascending order, and how many pictures a search found on average."""
+    """Return the sorted milliseconds of the searches, and the mean number of pictures found."""
     times, found = [], []
     for each in sought:
         began = time.perf_counter()
@@ -105,7 +105,7 @@ async def timed(search: Search, sought: list[Likeness]) -> tuple[list[float], fl
 
 
 async def measure(dsn: str, hashes: list[bytes], source: random.Random) -> dict[str, Any]:
-    """Search one after another, in one process, and print the table."""
+    """Run one search after another in one process, and print the table."""
     database = Database(dsn, schema=_SCHEMA, application_name="bench")
     await database.open()
 
@@ -148,7 +148,7 @@ async def measure(dsn: str, hashes: list[bytes], source: random.Random) -> dict[
 
 
 def sizes_mb(dsn: str) -> dict[str, float]:
-    """Return megabytes of the table and of the indexes of pieces."""
+    """Return the sizes of the table and of the indexes of pieces, in MB."""
     with psycopg.connect(dsn, options=f"-c search_path={_SCHEMA}") as connection:
         rows = connection.execute(
             "SELECT relkind = 'r', sum(pg_relation_size(oid)) FROM pg_class "

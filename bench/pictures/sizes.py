@@ -1,4 +1,4 @@
-"""How much a run measures."""
+"""Sizes of a run."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ class Sizes:
     """Sizes of one run.
 
     Attributes:
-        rounds: How often each side is measured, in turn.
+        rounds: Number of measurements of each side, in turn.
         events: URLs in a round of states.
         pictures: Downloads of each side in a round.
-        hosts: Addresses of this machine that serve them. A new host gets 2 requests a second, so these bound the rate.
+        hosts: Addresses of this machine that serve pictures. They limit the rate: a new host gets 2 requests a second.
         gets: Responses of each side in a round.
         states: URLs whose states are looked up.
         lookups: Lookups in a round.
-        peers: Whether to measure beside programs of others, which are installed the first time.
+        peers: Whether to compare with other programs, which the first run installs.
     """
 
     rounds: int

@@ -1,4 +1,4 @@
-"""What the stages of a download cost in its process: each alone, one picture after another."""
+"""CPU of each stage of a download in its process, one picture after another."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHIPPED: Final = [SizeSpec("small", 160, 160, crop=False), _CARD, SizeSpec("lar
 
 
 def measure(installation: Installation, urls: Sequence[str], report: Report) -> None:
-    """Fetch, decode and store pictures, and show the CPU of each stage, with that of the servers meanwhile."""
+    """Fetch, decode and store pictures; show the CPU of each stage and of the servers meanwhile."""
     with patch.dict(os.environ, installation.environment):
         settings = PicturesSettings()
     content = encoded(drawing(), SIZE_BYTES)
@@ -84,7 +84,7 @@ class _Watch:
         self._last = self._now()
 
     def take(self) -> dict[str, float]:
-        """Return the microseconds of CPU for each picture since the last time."""
+        """Return the CPU since the last call, in µs a picture."""
         before, self._last = self._last, self._now()
         return cpu.spent(before, self._last, self._count)
 

@@ -1,4 +1,4 @@
-"""States a second through resharder and processor: unknown URLs, results of their loads, and known URLs."""
+"""Events a second through resharder and processor: unknown URLs, results of their downloads, and known URLs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNSENT: Final = "SELECT count(*) FROM outbox"
 
 
 def measure(installation: Installation, sizes: Sizes, report: Report) -> None:
-    """Measure each kind of event in each round, with other URLs, and show the figures."""
+    """Measure each kind of event in each round with new URLs, and show the figures."""
     asyncio.run(_measure(installation, sizes, report))
 
 
@@ -72,7 +72,7 @@ async def _handle(
     messages: Sequence[Message],
     count: int,
 ) -> tuple[float, dict[str, float]]:
-    """Return how long it takes from sending messages to the commit of so many events, and the CPU for each."""
+    """Return the seconds from sending messages to the commit of their events, and the CPU for each event."""
 
     def spent_s() -> dict[str, float]:
         own = {name: cpu_of_tree(each.process.pid) for name, each in processes.items()}
@@ -95,7 +95,7 @@ async def _handle(
 
 
 def _measure_relay(installation: Installation, report: Report) -> None:
-    """Send the orders and results that wait by now."""
+    """Measure the relay while it sends the orders and results that are in the outbox."""
     with installation.connect() as connection:
 
         def unsent() -> int:
@@ -127,7 +127,7 @@ def requests_of(urls: Sequence[str], namespace: str = "offers") -> list[Message]
 
 
 def loads_of(urls: Sequence[str]) -> list[Message]:
-    """Return results of the first orders of URLs: their pictures are stored."""
+    """Return results of the first orders of URLs, with stored pictures."""
     at = SystemClock().now()
     messages = []
     for url in urls:

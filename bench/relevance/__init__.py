@@ -1,1 +1,1 @@
-"""What a buyer finds first: labelled queries over real feeds."""
+"""Relevance of the first hits: labelled queries over real feeds."""

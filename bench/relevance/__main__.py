@@ -1,8 +1,8 @@
 """`make bench-relevance`: the first five hits of 60 queries over the shared feeds, against labels.
 
-The labels in queries.json name the offers that a buyer with that query wants, by file and offer id. They were decided
-from titles, vendors and categories in the feeds before anything was searched, and know nothing of the ranking. The
-engine is used as it is in the searcher, without any other part of the suite.
+The labels in queries.json name the relevant offers of each query, by file and offer id. They were chosen from titles,
+vendors and categories in the feeds before the first search, without regard to the ranking. The bench uses the engine
+as the searcher does, without any other part of the suite.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _QUERIES = Path(__file__).with_name("queries.json")
 
 @dataclass(frozen=True)
 class Query:
-    """A query and what it should find.
+    """A query and its relevant offers.
 
     Attributes:
-        text: as a buyer types it.
+        text: text of the query, as a buyer would type it.
         kind: words, code (letters with digits), lookalike (Latin and Cyrillic), sign (a lone `&`, `/`).
-        relevant: file and id of each offer that is wanted.
+        relevant: file and id of each relevant offer.
     """
 
     text: str
@@ -43,12 +43,12 @@ class Query:
 
 @dataclass(frozen=True)
 class Score:
-    """How the first hits of a query did.
+    """Quality of the first hits of a query.
 
     Attributes:
-        query: which.
-        precision: share of wanted offers among the first five hits; of as many as there are, if fewer are wanted.
-        success: whether one of them is wanted.
+        query: the query.
+        precision: share of relevant offers among the first five hits, or among as many as there are relevant offers.
+        success: whether a relevant offer is among the first five hits.
         took_ms: median time of the search in milliseconds.
     """
 
@@ -84,7 +84,7 @@ def judge(index: TantivyIndex, query: Query) -> Score:
 
 
 def summarize(scores: Sequence[Score]) -> dict[str, float]:
-    """Return the means of some scores."""
+    """Return the means of scores."""
     return {
         "queries": len(scores),
         "precision_at_5": round(statistics.fmean(score.precision for score in scores), 3),
@@ -95,7 +95,7 @@ def summarize(scores: Sequence[Score]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Fill an index, judge all queries, print them."""
+    """Fill an index, judge all queries and print the scores."""
     queries = read_queries()
     files = {file for query in queries for file, _ in query.relevant}
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""The shared feeds as documents of the search, read and composed by the suite's own code, without its services."""
+"""The shared feeds as documents of the search, read and composed by the suite's code without its services."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EPOCH_BEGINS = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def read_documents(files: Iterable[str]) -> Iterator[RawDocument]:
-    """Yield the documents of all offers that are published; the seller of each is the name of its file."""
+    """Yield the documents of all published offers; the name of the file is the seller."""
     for name in sorted(files):
         for record in _read_table(FEEDS / name) if name.endswith(".tsv") else _read_records(FEEDS / name):
             if record.HasField("content"):
@@ -44,7 +44,7 @@ def _read_records(path: Path) -> Iterator[OfferRecord]:
 
 
 def _read_table(path: Path) -> Iterator[OfferRecord]:
-    """Yield the offers of a table, which no reader of the suite takes yet; the English feeds are such."""
+    """Yield the offers of a table: the format of the English feeds, which the suite does not read."""
     with path.open(encoding="utf-8", newline="") as file:
         for ordinal, row in enumerate(csv.DictReader(file, delimiter="\t"), start=1):
             content = OfferContent(

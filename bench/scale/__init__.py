@@ -1,1 +1,1 @@
-"""Several processes of each role: what an offer costs with one, two and four, and what an offer takes on disk."""
+"""CPU of an offer in each role with one, two and four processes, and bytes of an offer on disk."""

@@ -1,4 +1,4 @@
-"""`make bench-scale`: each role with one, two and four processes, and what an offer takes on disk."""
+"""`make bench-scale`: each role with one, two and four processes, and bytes of an offer on disk."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ROLES: Final[dict[str, Role]] = {
 def measure(
     running: Installation, backlog: Backlog, role: Role, counts: Sequence[int], rounds: int, revisions: Any
 ) -> dict[int, list[Span]]:
-    """Measure a role with each number of processes, upwards and downwards in turn."""
+    """Measure a role with each number of processes, in ascending and descending order by turns."""
     spans: dict[int, list[Span]] = {count: [] for count in counts}
     for number in range(rounds):
         for count in counts if number % 2 == 0 else reversed(counts):

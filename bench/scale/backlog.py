@@ -1,4 +1,4 @@
-"""What the roles work off: batches of requests, documents, and documents of the index, made of one generated feed."""
+"""The backlog of the roles: batches of requests, documents, and documents of the index, made of one generated feed."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ NAMESPACE = "default"
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much is worked off: sellers, and offers of each."""
+    """Size of the backlog: sellers, and offers of each."""
 
     sellers: int
     offers_each: int
 
     @property
     def offers(self) -> int:
-        """Offers of all sellers."""
+        """Number of offers of all sellers."""
         return self.sellers * self.offers_each
 
     @property
     def names(self) -> list[str]:
-        """The sellers."""
+        """Names of the sellers."""
         return [f"seller{number:05d}" for number in range(self.sellers)]
 
 
 class Backlog:
-    """One feed, read once, as it looks on its way; sellers differ in their names alone.
+    """One feed in the form that each role receives; it is read once, and sellers differ in their names only.
 
     Args:
-        folder: for the files.
-        sizes: how much.
+        folder: the folder for the files.
+        sizes: the size of the backlog.
     """
 
     def __init__(self, folder: Path, sizes: Sizes) -> None:
@@ -100,7 +100,7 @@ class Backlog:
             yield finalize(batch, address, number).value
 
     def _batches(self, revision: int) -> list[OfferBatch]:
-        """Return the records of a feed as they are cut into batches, without the address of a run."""
+        """Return the batches of records of a feed, without the address of a run."""
         if revision not in self._read:
             scan = scan_feed(open_source(self.file(revision), DEFAULT_LIMITS), self._folder)
             address = RunAddress("any", NAMESPACE, 1, 1, LOAD_MODE_REPLACE)

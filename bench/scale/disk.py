@@ -1,4 +1,4 @@
-"""What an offer takes on disk: in each table and index, in the topics, and in the index of the search."""
+"""Bytes of an offer on disk: in each table and index, in the topics, and in the index of the search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FROM pg_index i WHERE i.indrelid = to_regclass(%(table)s)
 
 
 def table_bytes(running: Installation) -> Iterator[tuple[str, float]]:
-    """Yield what a row takes in each table and index without bloat; for each offer a table of batches has less."""
+    """Yield the bytes of each table and index without bloat, divided by the offers (for `elements`, by its rows)."""
     for service, tables in _TABLES.items():
         connection = running.connection(service)
         offers = running.number(service, f"SELECT count(*) FROM {tables[0]}")
@@ -36,8 +36,8 @@ def topic_bytes(running: Installation, topic: str, records_each: float) -> float
 
     Args:
         running: the installation.
-        topic: its name.
-        records_each: how many offers were sent to it in all.
+        topic: the name of the topic.
+        records_each: the number of offers that were sent to the topic.
     """
     folders = running.plan.layout.part("kafka").rglob(f"{topic}-*")
     return sum(file.stat().st_size for folder in folders for file in folder.glob("*.log")) / records_each

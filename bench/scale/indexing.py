@@ -1,4 +1,4 @@
-"""The roles from the registry on: receivers that documents are pushed to, indexers, and sinks by groups of shards."""
+"""The roles from the registry to the index: receivers, indexers, and sinks by groups of shards."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from classifeed_searcher.store.state_file import UnusableIndex, read_state
 
 _PUSHERS: Final = 8
 _PUSHED_AT_ONCE: Final = 500
-# What a push does, for documents that are there: the next element of each, the last one at the end of its queue.
+# As a push does for existing documents: append the next element of each document to its queue.
 _APPEND: Final = b"""
 WITH chosen AS (
     SELECT hash, pk, epoch, version, modify_timestamp, (hash >> 58 & 63)::smallint AS shard,
@@ -48,7 +48,7 @@ FROM chosen JOIN counted USING (shard)
 
 
 def receive(running: Installation, backlog: Backlog, count: int, _revision: int) -> Span:
-    """Have receivers take a newer document of each offer, from eight that push 500 at a time."""
+    """Measure receivers that get a newer document of each offer from eight clients, 500 at a time."""
     documents = backlog.documents(time.time_ns() // 1000)
     parts = [documents[at : at + _PUSHED_AT_ONCE] for at in range(0, len(documents), _PUSHED_AT_ONCE)]
     with running.workers("receiver", count) as workers:
@@ -59,7 +59,7 @@ def receive(running: Installation, backlog: Backlog, count: int, _revision: int)
 
 
 def deliver(running: Installation, backlog: Backlog, count: int, _revision: int) -> Span:
-    """Have indexers deliver every document of the registry, which one receiver reads for them."""
+    """Measure indexers that deliver every document of the registry; one receiver reads for them."""
     connection = running.connection("receiver")
     with ExitStack() as stack:
         [receiver] = stack.enter_context(running.workers("receiver", 1))
@@ -75,7 +75,7 @@ def deliver(running: Installation, backlog: Backlog, count: int, _revision: int)
 
 
 def index(running: Installation, backlog: Backlog, count: int, revision: int) -> Span:
-    """Have sinks, each with its share of the shards, put every document into indexes of their own."""
+    """Measure sinks that put all documents into indexes; each sink has an index for its share of the shards."""
     client = f"scale{revision}"
     topic = index_documents(client)
     folder = running.folder / client
@@ -96,7 +96,7 @@ def index(running: Installation, backlog: Backlog, count: int, revision: int) ->
 
 
 def index_bytes(running: Installation) -> int:
-    """Return the bytes of the indexes that the last measurement has made."""
+    """Return the bytes of the indexes of the last measurement."""
     newest = max(running.folder.glob("scale*"), key=lambda folder: folder.stat().st_mtime)
     return sum(file.stat().st_size for file in newest.rglob("index/*"))
 

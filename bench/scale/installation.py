@@ -1,4 +1,4 @@
-"""The servers of the suite with migrated databases, and as many processes of a role as a measurement needs."""
+"""The servers of the suite with migrated databases, and processes of a role."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from classifeed_common.embedded.server import EmbeddedServer
 
 SERVICES: Final = ("processor", "offers", "receiver", "indexer", "searcher", "moderation", "pictures")
 _READY_LIMIT_S: Final = 300.0
-# Texts and pictures are roles of their own; nothing is trimmed, so that each measurement finds the same queue.
+# Texts and pictures are separate roles. Nothing is trimmed, so that each measurement starts with the same queue.
 _SETTINGS: Final = {
     "CLASSIFEED_OFFERS_TEXTS_APPROVED_BY_SETTING": "true",
     "CLASSIFEED_OFFERS_PICTURES": "false",
@@ -44,7 +44,7 @@ _SETTINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One process of a role, and where it serves."""
+    """One process of a role, with its addresses."""
 
     process: subprocess.Popen[bytes]
     grpc: str
@@ -53,7 +53,7 @@ class Worker:
 
 
 class Installation:
-    """Running servers; processes are started and stopped by whoever measures."""
+    """Running servers; each measurement starts and stops its processes."""
 
     def __init__(self, plan: Plan, servers: Sequence[EmbeddedServer]) -> None:
         self.plan = plan
@@ -70,7 +70,7 @@ class Installation:
         return self.plan.address("kafka")
 
     def connection(self, service: str) -> psycopg.Connection[tuple[object, ...]]:
-        """Return the connection of the bench to a service's tables, in autocommit; one for each service."""
+        """Return the bench's connection to the tables of a service, in autocommit; each service has one."""
         if service not in self._connections:
             self._connections[service] = psycopg.connect(
                 self.plan.dsn(service), options=f"-c search_path={service}", autocommit=True
@@ -78,14 +78,14 @@ class Installation:
         return self._connections[service]
 
     def number(self, service: str, query: str, *parameters: object) -> int:
-        """Return the one number that a query has."""
+        """Return the number that a query selects; 0 for NULL."""
         row = self.connection(service).execute(query.encode(), parameters).fetchone()
         assert row is not None
         return int(str(row[0] or 0))
 
     @contextmanager
     def workers(self, service: str, count: int, *arguments: str, **settings: object) -> Iterator[list[Worker]]:
-        """Give `count` ready processes of a service, started with arguments such as `work`."""
+        """Yield `count` ready processes of a service, started with arguments such as `work`."""
         started = [self._spawn(service, arguments, settings) for _ in range(count)]
         try:
             asyncio.run(_all_ready(started))
@@ -98,7 +98,7 @@ class Installation:
 
     @contextmanager
     def module(self, module: str, *arguments: str) -> Iterator[Worker]:
-        """Give a module of the bench as a process of its own."""
+        """Yield a process that runs a module of the bench."""
         log = self.plan.layout.log(module)
         process = spawn_bound([sys.executable, "-m", module, *arguments], log=log)
         try:
@@ -107,7 +107,7 @@ class Installation:
             stop_process(process, signal.SIGTERM, 30)
 
     def cpu_s(self, part: str) -> float:
-        """Return the CPU seconds of a server with all that it has started, ended processes included."""
+        """Return the CPU seconds of a server and its descendants, including those that have ended."""
         pid = self._servers[part].pid
         assert pid is not None
         return cpu_of_tree(pid)
@@ -132,7 +132,7 @@ class Installation:
 
     def close(self) -> None:
         """Stop the servers."""
-        del self.admin  # while its broker is there
+        del self.admin  # before its broker stops
         for connection in self._connections.values():
             connection.close()
         for server in self._servers.values():
@@ -141,7 +141,7 @@ class Installation:
 
 @contextmanager
 def installation() -> Iterator[Installation]:
-    """Give running servers with the databases and topics of the suite; nothing of them is left at the end."""
+    """Yield running servers with the databases and topics of the suite, and remove them afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     plan = make_plan(Layout(folder), [*SERVICES])
     servers = embedded_servers(plan)
@@ -164,7 +164,7 @@ def installation() -> Iterator[Installation]:
 
 
 def cpu_of(workers: Sequence[Worker]) -> float:
-    """Return the CPU seconds that some processes have used together."""
+    """Return the CPU seconds of processes together."""
     return sum(cpu_of_tree(worker.process.pid) for worker in workers)
 
 

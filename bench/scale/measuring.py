@@ -1,4 +1,4 @@
-"""What one measurement is: a span of time with the CPU of the role, of the servers, and what backends waited for."""
+"""One measurement: a span of time with the CPU of the role and the servers, and the wait events of backends."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ WHERE backend_type = 'client backend' AND state = 'active' AND pid <> pg_backend
 
 @dataclass(slots=True)
 class Span:
-    """What some processes of a role did with a backlog.
+    """Figures of a role's processes with a backlog.
 
     Attributes:
-        offers: how many there were.
-        seconds: from the moment when the backlog was there.
-        cpu_us: CPU of an offer in µs: `role`, `postgres`, `kafka`, and the services beside.
-        waits: samples of active backends by what they waited for; `running`: for nothing.
-        wal_bytes: of the write-ahead log, for an offer.
+        offers: number of offers.
+        seconds: seconds from the start with the complete backlog.
+        cpu_us: CPU in µs an offer: `role`, `postgres`, `kafka`, and other services that take part.
+        waits: samples of active backends by wait event; `running` is no wait.
+        wal_bytes: bytes of the write-ahead log an offer.
     """
 
     offers: int
@@ -50,7 +50,7 @@ class Span:
         return self.offers / self.seconds
 
     def share(self, kind: str) -> float:
-        """Return the share of the samples of active backends that waited for this kind of event."""
+        """Return the share of samples of active backends that waited for a type of event."""
         return self.waits[kind] / max(1, self.waits.total())
 
 
@@ -58,13 +58,13 @@ class Span:
 def measured(
     running: Installation, offers: int, role: Sequence[Worker], beside: Mapping[str, Sequence[Worker]] = NOBODY
 ) -> Iterator[Span]:
-    """Measure what happens inside; the span is complete at the end.
+    """Measure the block; the span is complete at its end.
 
     Args:
-        running: whose servers are measured.
-        offers: how many the backlog has.
-        role: processes that are measured.
-        beside: processes of other services that take part, by their names.
+        running: the installation with the servers.
+        offers: the number of offers in the backlog.
+        role: the measured processes.
+        beside: processes of other services that take part, by name.
     """
     span = Span(offers)
     meters: dict[str, Callable[[], float]] = {
@@ -88,7 +88,7 @@ def until(condition: Callable[[], bool], what: str) -> None:
     """Return once a condition holds.
 
     Raises:
-        RuntimeError: not within ten minutes.
+        RuntimeError: the condition does not hold within ten minutes.
     """
     ends_at = time.monotonic() + _LIMIT_S
     while not condition():

@@ -1,4 +1,4 @@
-"""`make bench-scale`: the tables."""
+"""The tables of `make bench-scale`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def show_role(name: str, spans: dict[int, list[Span]]) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     alone = _mean_cpu(spans[min(spans)])
     print(f"\n{name}")
-    print(f"  {'processes':>9} {'offers/s':>9} {'CPU µs/offer':>20} {'a core':>7} {'ratio':>6}  beside, µs")
+    print(f"  {'processes':>9} {'offers/s':>9} {'CPU µs/offer':>20} {'a core':>7} {'ratio':>6}  others, µs")
     for count, found in spans.items():
         cpu = _mean_cpu(found)
         each = [span.cpu_us["role"] for span in found]
@@ -42,7 +42,7 @@ def show_role(name: str, spans: dict[int, list[Span]]) -> dict[str, Any]:
 
 
 def show_sizes(rows: dict[str, float]) -> dict[str, float]:
-    """Print what an offer takes, and return it."""
+    """Print and return the bytes of an offer."""
     print("\nbytes an offer")
     for name, value in rows.items():
         print(f"  {name:<48} {value:>8,.0f}")

@@ -1,4 +1,4 @@
-"""The roles before the registry: how each works off the same backlog with some number of processes."""
+"""The roles before the registry: each processes the same backlog with a number of processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOADS: Final = "loads"
 
 
 def apply_batches(running: Installation, backlog: Backlog, count: int, revision: int) -> Span:
-    """Have consumers of offers apply a load of each seller in which every offer is another than before."""
+    """Measure consumers of offers that apply a load of each seller in which every offer is new or changed."""
     messages = backlog.requests(revision)
     with running.workers("offers", count, "work", "--role", "consume") as workers:
         _await_members(running, "offers", count)
@@ -42,7 +42,7 @@ def apply_batches(running: Installation, backlog: Backlog, count: int, revision:
 
 
 def grow_requests(running: Installation, partitions: int) -> None:
-    """Give the topic of requests so many partitions, as `migrate --grow` does; nothing reads or sends meanwhile."""
+    """Grow the topic of requests to `partitions`, as `migrate --grow` does; nothing may read or send meanwhile."""
 
     async def grow() -> None:
         database = Database(running.plan.dsn("offers"), schema="offers", application_name="bench")
@@ -57,7 +57,7 @@ def grow_requests(running: Installation, partitions: int) -> None:
 
 
 def process_feeds(running: Installation, backlog: Backlog, count: int, revision: int) -> Span:
-    """Have processors read a file for each seller that says what offers have already; one process of offers replies."""
+    """Measure processors that read an unchanged file of each seller; one process of offers replies."""
     with ExitStack() as stack:
         [offers] = stack.enter_context(running.workers("offers", 1, "work"))
         [serving] = stack.enter_context(running.workers("processor", 1, "serve"))
@@ -74,7 +74,7 @@ def process_feeds(running: Installation, backlog: Backlog, count: int, revision:
 
 
 def publish(running: Installation, backlog: Backlog, count: int, _revision: int) -> Span:
-    """Have publishers of offers push every document anew to one receiver."""
+    """Measure publishers of offers that push every document again to one receiver."""
     connection = running.connection("offers")
     with ExitStack() as stack:
         [receiver] = stack.enter_context(running.workers("receiver", 1))
@@ -82,11 +82,11 @@ def publish(running: Installation, backlog: Backlog, count: int, _revision: int)
             running.workers("offers", count, "work", "--role", "publish", RECEIVER_ADDRESS=receiver.grpc)
         )
         due = "SELECT count(*) FROM offers WHERE namespace = %s AND version > published_version"
-        until(lambda: running.number("offers", due, NAMESPACE) == 0, "what is due is published")
+        until(lambda: running.number("offers", due, NAMESPACE) == 0, "due offers are published")
         with connection.transaction():
             connection.execute(b"UPDATE offers SET published_version = 0 WHERE namespace = %s", [NAMESPACE])
             span = stack.enter_context(measured(running, backlog.sizes.offers, workers, {"receiver": [receiver]}))
-        until(lambda: running.number("offers", due, NAMESPACE) == 0, "everything is published anew")
+        until(lambda: running.number("offers", due, NAMESPACE) == 0, "everything is published again")
     return span
 
 
@@ -103,7 +103,7 @@ def send(running: Installation, messages: Sequence[Message]) -> None:
 
 
 def members(running: Installation, group: str) -> list[int]:
-    """Return how many partitions each member of a consumer group has; none before the broker knows the group."""
+    """Return the number of partitions of each member of a consumer group; [] before the broker knows the group."""
     try:
         found = running.admin.describe_consumer_groups([group], request_timeout=10)[group].result()
     except KafkaException:
@@ -112,7 +112,7 @@ def members(running: Installation, group: str) -> list[int]:
 
 
 def _await_members(running: Installation, group: str, count: int) -> None:
-    """Return once so many members of a group share all partitions of its topic, each with some of them."""
+    """Return once `count` members of a group share all partitions of its topic, each with at least one."""
 
     def is_shared() -> bool:
         shares = members(running, group)
@@ -122,7 +122,7 @@ def _await_members(running: Installation, group: str, count: int) -> None:
 
 
 async def _create_tasks(running: Installation, address: str, backlog: Backlog, revision: int) -> None:
-    """Have a task made for each seller, all with the file that every load of them has had."""
+    """Create a task for each seller, all with the same file."""
     content = backlog.file(0).read_bytes()
     sha256 = hashlib.sha256(content).hexdigest()
     blobs = BlobStore(**_object_store(running), owner="api")

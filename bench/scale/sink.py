@@ -1,4 +1,4 @@
-"""A sink for a group of shards, as a process: what the searcher does with the topic, of its group's share of it.
+"""A process with the searcher's sink for the topic: its consumer group shares the shards.
 
 python -m bench.scale.sink BROKERS TOPIC GROUP FOLDER
 """
@@ -19,7 +19,7 @@ from classifeed_searcher.store.positions import IndexPositions
 
 
 async def run(brokers: str, topic: str, group: str, folder: Path) -> None:
-    """Take in until SIGTERM."""
+    """Consume documents until SIGTERM."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     generation = IndexGeneration.create(folder, schema())

@@ -1,1 +1,1 @@
-"""Searches by gRPC beside the engine in one process, SQLite FTS5 and PostgreSQL (`make bench-search`)."""
+"""Searches by gRPC compared with the engine in one process, SQLite FTS5 and PostgreSQL (`make bench-search`)."""

@@ -1,6 +1,6 @@
-"""`make bench-search`: searches by gRPC beside an empty call, the engine alone, SQLite FTS5 and PostgreSQL.
+"""`make bench-search`: searches by gRPC, compared with an empty call, the engine alone, SQLite FTS5 and PostgreSQL.
 
-`--full` takes a million documents, `--smoke` a few hundred; otherwise BENCH_DOCUMENTS, or 100,000.
+The index has BENCH_DOCUMENTS documents, by default 100,000; `--full` takes a million, `--smoke` a few hundred.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _QUERIES: Final = 200
 def measure_kinds(
     caller: Caller, sides: dict[str, Side], queries: dict[str, list[Query]]
 ) -> dict[str, dict[str, Times]]:
-    """Return the times of each side by kind of search; the sides take turns."""
+    """Measure the sides in turn; return their times by kind of search."""
     found: dict[str, dict[str, Times]] = {}
     for kind, those in queries.items():
         found[kind] = {name: measure_side(side, those) for name, side in {"search": caller, **sides}.items()}
@@ -71,7 +71,7 @@ def main() -> None:
     elif "--smoke" in sys.argv:
         documents, seconds = 300, 0.3
     with tempfile.TemporaryDirectory(prefix="cf-bench-") as folder:
-        Path(folder).chmod(0o755)  # the server of PostgreSQL runs as a user of its own
+        Path(folder).chmod(0o755)  # PostgreSQL runs as another user
         result = measure(Path(folder), documents, seconds)
     print(json.dumps({"bench": "search", "documents": documents, **result}))
 

@@ -1,4 +1,4 @@
-"""The searcher in a process of its own, and who calls it."""
+"""The searcher in its own process, and its callers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Call = Callable[[], Awaitable[Any]]
 
 
 class Searcher:
-    """The service over a new index with so many documents; ends with the block."""
+    """The service with a new index of `documents`; a context manager that stops it at the end."""
 
     def __init__(self, folder: Path, keys: Path, documents: int) -> None:
         self.folder = folder
@@ -56,19 +56,19 @@ class Searcher:
         self._process.wait()
 
     def command(self, line: str) -> int:
-        """Give the service a line; return how many changed documents it has taken in so far."""
+        """Send a line to the service; return how many changed documents it has indexed so far."""
         stdin = cast(IO[str], self._process.stdin)
         stdin.write(f"{line}\n")
         stdin.flush()
         return int(json.loads(cast(IO[str], self._process.stdout).readline())["taken"])
 
     def cpu_s(self) -> float:
-        """Return the seconds of CPU that it has used."""
+        """Return the seconds of CPU of the service."""
         return cpu_of_tree(self._process.pid)
 
 
 class Caller:
-    """Calls one at a time; a side of the comparison."""
+    """A side of the comparison: sends one call at a time."""
 
     def __init__(self, target: str, keys: KeyStore) -> None:
         self._runner = asyncio.Runner()
@@ -89,7 +89,7 @@ class Caller:
 
     @property
     def empty(self) -> EmptyCall:
-        """The same channel, with a call that has nothing to do."""
+        """A side that makes an empty call on the same channel."""
         return EmptyCall(lambda: self._run(_await(self._health.Check(_EMPTY))))  # type: ignore[attr-defined]
 
     def _run(self, call: Any) -> Any:
@@ -97,25 +97,25 @@ class Caller:
 
 
 class EmptyCall:
-    """A call that does nothing, in place of each search."""
+    """A side that makes an empty call instead of each search."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self._call = call
 
     def search(self, query: Query) -> int:
-        """Call."""
+        """Make the empty call; return 0."""
         self._call()
         return 0
 
 
 class Rate(NamedTuple):
-    """What callers got.
+    """Figures of callers.
 
     Attributes:
         calls_s: calls a second.
-        times: of each call.
-        searcher_us: CPU of the searcher a call.
-        caller_us: CPU of the process of the callers a call.
+        times: times of the calls.
+        searcher_us: CPU of the searcher in µs a call.
+        caller_us: CPU of the callers' process in µs a call.
     """
 
     calls_s: float
@@ -125,7 +125,7 @@ class Rate(NamedTuple):
 
 
 def request_of(query: Query) -> SearchRequest:
-    """Return a search as the searcher takes it."""
+    """Return a query as a request to the searcher."""
     request = SearchRequest(client=CLIENT, query=query.text, page_size=PAGE, bodies=True)
     if query.bounds:
         low, high = query.bounds
@@ -138,7 +138,7 @@ def request_of(query: Query) -> SearchRequest:
 async def measure_calls(
     searcher: Searcher, keys: KeyStore, queries: dict[str, list[Query]], seconds: float
 ) -> dict[str, list[Rate]]:
-    """Measure all kinds mixed: by 8 callers, and by one while documents are taken in half the time; in turns."""
+    """Measure a mix of all kinds in turn: 8 callers, and one caller with and without indexing in half of the time."""
     mixed = [query for those in queries.values() for query in those]
     random.Random(4).shuffle(mixed)
     channel = await _open(searcher.target, keys)

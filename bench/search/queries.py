@@ -1,4 +1,4 @@
-"""Searches of each kind, as each side writes them down."""
+"""Searches of each kind, in the syntax of each side."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _RARE_FROM: Final = 15_000
 
 
 class Query(NamedTuple):
-    """One search; `low` and `high` are bounds of the price where it has some.
+    """One search.
 
     Attributes:
-        kind: of which kind it is.
-        text: as the searcher takes it.
-        engine: as the engine's own parser takes it.
-        sqlite: as MATCH of FTS5 takes it.
+        kind: kind of search.
+        text: query for the searcher.
+        engine: query for the engine's own parser.
+        sqlite: query for MATCH of FTS5.
         postgres: function that makes a tsquery, and its text.
-        prefix: the beginning of a word, where the engine's parser has no form for it; empty: none.
-        bounds: of the price; None: any.
-        sorted: by price, the least first.
+        prefix: beginning of a word, for which the engine's parser has no syntax; empty for other searches.
+        bounds: lowest and highest price; None for any price.
+        sorted: whether hits are sorted by price, the lowest first.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class Query(NamedTuple):
 
 
 def queries_of(documents: int, count: int) -> dict[str, list[Query]]:
-    """Return `count` searches of each kind, for documents that are there."""
+    """Return `count` searches of each kind that match generated documents."""
     rng = random.Random(3)
     found: dict[str, list[Query]] = {}
     rare = words().texts[_RARE_FROM:]

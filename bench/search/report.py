@@ -1,4 +1,4 @@
-"""Prints what was measured."""
+"""The printed tables of the bench."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GOAL_P99: Final = 2.0
 
 
 def show_kinds(kinds: dict[str, dict[str, Times]]) -> dict[str, Any]:
-    """Print p50 and p99 of each kind of search and side; return them."""
+    """Print and return p50 and p99 of each kind of search and side."""
     sides = list(next(iter(kinds.values())))
     print(f"\np50 / p99 ms\n{'':<14} {'found':>7}" + "".join(f" {side:>17}" for side in sides) + f" {'goal p50':>9}")
     figures: dict[str, Any] = {}
@@ -28,7 +28,7 @@ def show_kinds(kinds: dict[str, dict[str, Times]]) -> dict[str, Any]:
 
 
 def show_rates(rates: dict[str, list[Rate]]) -> dict[str, Any]:
-    """Print the rates by callers; return them."""
+    """Print and return the rates by callers."""
     print(f"\n{'':<22} {'calls/s':>18} {'p50 ms':>7} {'p99 ms':>7} {'searcher µs':>12} {'caller µs':>10}")
     figures: dict[str, Any] = {}
     for name, rounds in rates.items():
@@ -52,5 +52,5 @@ def show_rates(rates: dict[str, list[Rate]]) -> dict[str, Any]:
     ]
     print(f"searches by 8 callers: {figures['searches, 8 callers']['calls_s']:,} a second, goal {_GOAL_RATE:,}")
     spread = f"{statistics.median(ratios):.1f} ({min(ratios):.1f}–{max(ratios):.1f})"
-    print(f"p99 while indexing: {spread} times that of quiet, goal {_GOAL_P99:g}")
+    print(f"p99 while indexing: {spread} times that without indexing, goal {_GOAL_P99:g}")
     return {**figures, "indexing_p99_ratio": round(statistics.median(ratios), 2)}

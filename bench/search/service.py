@@ -1,7 +1,8 @@
-"""The searcher's service over an index of its own: `python -m bench.search.service FOLDER KEYS DOCUMENTS`.
+"""The searcher's service with a new index: `python -m bench.search.service FOLDER KEYS DOCUMENTS`.
 
-Prints a JSON line once it serves: its port, how long it filled its index. Lines on stdin: `index 0.5` begins to take
-changed documents in as the sink does, for that share of the time; `rest` ends it. Each is confirmed by a line.
+Once it serves, it prints a JSON line with its port and the time that filling the index took. Lines on stdin: `index
+0.5` starts to index changed documents as the sink does, for that share of the time; `rest` stops it. The service
+confirms each by a line.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _BATCH: Final = 500
 
 
 class Changes:
-    """Documents in new versions, as the topic brings them."""
+    """New versions of documents, as they come from the topic."""
 
     def __init__(self, generation: IndexGeneration, documents: int) -> None:
         self._generation = generation
@@ -56,11 +57,11 @@ class Changes:
         self.taken = 0
 
     def start(self, share: float) -> None:
-        """Begin to take them in, a commit for every batch, for a share of the time."""
+        """Start to index them for a share of the time, with a commit for every batch."""
         self._task = asyncio.create_task(self._run(share))
 
     async def stop(self) -> None:
-        """End it."""
+        """Stop indexing."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -72,7 +73,7 @@ class Changes:
             for messages in pieces(self._messages, _BATCH):
                 started = time.perf_counter()
                 write = self._generation.open_write()
-                # In a thread, as the consumer makes them.
+                # The consumer decodes in a thread, too.
                 records = await asyncio.to_thread(self._records, messages)
                 await self._sink(write, records)
                 await asyncio.to_thread(self._generation.commit, write, {})
@@ -91,7 +92,7 @@ class Changes:
 
 
 def fill(folder: Path, documents: int) -> tuple[IndexGeneration, float]:
-    """Return an index with generated documents, and how many seconds of work it was."""
+    """Return an index with generated documents, and the seconds that filling it took."""
     generation = IndexGeneration.create(folder, schema())
     seconds = 0.0
     for batch in pieces(generate_documents(documents), _COMMIT_EVERY):

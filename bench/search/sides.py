@@ -1,4 +1,4 @@
-"""The other sides, in the process of the bench: the engine by itself, SQLite FTS5, full text search of PostgreSQL."""
+"""The sides to compare with, called from the bench: the engine, SQLite FTS5, full text search of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TITLE_WEIGHT: Final = 3.0
 
 
 class Side(Protocol):
-    """Finds a page of documents, and how many match in all."""
+    """A search engine that returns a page of documents and the number of all matches."""
 
     def search(self, query: Query) -> int:
         """Read a page and return the number of matches."""
@@ -30,7 +30,7 @@ class Side(Protocol):
 
 
 class Engine:
-    """tantivy over the searcher's index, by its own query parser; documents are read, not decoded."""
+    """tantivy with the searcher's index and its own query parser; documents are read, not decoded."""
 
     def __init__(self, folder: Path) -> None:
         self._index = tantivy.Index.open(str(folder))
@@ -58,7 +58,7 @@ class Engine:
 
 
 class Sqlite:
-    """A table of FTS5 with the default ranking; its words have no forms."""
+    """A table of FTS5 with the default ranking, without stemming."""
 
     def __init__(self, file: Path, documents: int) -> None:
         self._connection = sqlite3.connect(file)
@@ -86,7 +86,7 @@ class Sqlite:
 
 
 class Postgres:
-    """A table with a weighted tsvector under GIN, ranked by ts_rank."""
+    """A table with a weighted tsvector and a GIN index, ranked by ts_rank."""
 
     def __init__(self, dsn: str, documents: int) -> None:
         self._connection = psycopg.connect(dsn, autocommit=True)

@@ -1,4 +1,4 @@
-"""How long searches take, one after the other."""
+"""Times of searches, one after another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAST: Final = 10
 
 
 class Times(NamedTuple):
-    """Milliseconds of searches, and the median of what they found."""
+    """Milliseconds of searches, and the median number of matches."""
 
     p50: float
     p99: float
@@ -29,7 +29,7 @@ def times_of(seconds: Sequence[float], found: Sequence[int] = (0,)) -> Times:
 
 
 def measure_side(side: Side, queries: Sequence[Query]) -> Times:
-    """Run the searches once each, for at most two seconds; the first ones once before, uncounted."""
+    """Run each search once, for at most two seconds; the first searches also run before, as warm-up."""
     for query in queries[:_LEAST]:
         side.search(query)
     taken: list[float] = []

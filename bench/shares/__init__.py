@@ -1,1 +1,1 @@
-"""One seller beside the floods of another one (`make bench-shares`)."""
+"""Loads of one seller during floods of another (`make bench-shares`)."""

@@ -1,9 +1,11 @@
-"""`make bench-shares`: what a seller's small loads take alone, and beside another seller's floods, in one run.
+"""`make bench-shares`: times of a seller's small loads alone, and during floods of another seller, in one run.
 
-Two floods at once: gzips of many offers, a namespace each, and links that drip just above the lowest rate that the
-loader allows, each from a host of its own. The neighbour uploads three offers, and has three fetched, again and again.
-Begin is from the job in the queue to its run, as the job tables have it; end is what the seller waits for: by the
-client's calls, and by `classifeed feed upload`.
+There are two floods at the same time: gzips of many offers, each in a namespace, and links that drip slightly faster
+than the lowest rate that the loader allows, each from a different host. Meanwhile the neighbour repeats loads of three
+offers, by upload and by link.
+
+"Begin" is the time from the creation of the job to its start in the job tables. "End" is the time that the seller
+waits: with the client library, and with `classifeed feed upload`.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ _END_GOAL = 3.0
 
 @dataclass
 class Measured:
-    """Seconds of the loads of one kind, one each round."""
+    """Seconds of the loads of one kind, one value for each round."""
 
     begins_s: list[float] = field(default_factory=list)
     ends_s: list[float] = field(default_factory=list)
@@ -52,7 +54,7 @@ class Measured:
 
 
 class Bench:
-    """The neighbour and the flood, on one installation."""
+    """The neighbour and the floods, on one installation."""
 
     def __init__(self, suite: Suite, client: Client, site: Site, folder: Path) -> None:
         self._suite = suite
@@ -62,13 +64,13 @@ class Bench:
         self._loads = 0
 
     def measure(self, uploads: Measured, links: Measured, commands: Measured) -> None:
-        """One load of each kind."""
+        """Measure one load of each kind."""
         self._load(commands, "processor", "feed.process", self._command)
         self._load(uploads, "processor", "feed.process", self._upload)
         self._load(links, "loader", "feed.fetch", self._fetch)
 
     def flood(self, drip_hosts: list[Site]) -> None:
-        """Begin both floods, and return when they hold what they can get."""
+        """Start both floods; return once jobs of both run and offers of the flood are applied."""
         plain = write_feed(self._folder / "heavy.yml", _HEAVY_OFFERS)
         heavy = self._folder / "heavy.yml.gz"
         with plain.open("rb") as source, gzip.open(heavy, "wb", compresslevel=1) as packed:
@@ -85,7 +87,7 @@ class Bench:
         return self._running(service, queue) >= 2
 
     def running(self) -> dict[str, int]:
-        """How many jobs of the flood run."""
+        """Return the number of running jobs of the flood, by queue."""
         queues = (("processor", "feed.process"), ("loader", "feed.fetch"))
         return {queue: self._running(service, queue) for service, queue in queues}
 
@@ -177,7 +179,7 @@ def show(kind: str, alone: Measured, beside: Measured) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measure and print; 1 where a goal is missed."""
+    """Measure and print; return 1 if a goal is missed."""
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     suite = Suite(folder / "suite", _KNOBS)
     kinds = {kind: (Measured(), Measured()) for kind in ("upload", "link", "command")}
@@ -200,7 +202,7 @@ def main() -> int:
     finally:
         suite.down()
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"\n3 offers beside {_HEAVY_FILES} gzips of {_HEAVY_OFFERS:,} offers and {_DRIPS} dripping links of another")
+    print(f"\n3 offers during {_HEAVY_FILES} gzips of {_HEAVY_OFFERS:,} offers and {_DRIPS} dripping links of another")
     print(f"seller, {_ROUNDS} rounds; jobs of the flood that ran: {before} at first, {after} at last;")
     print(f"{rate:.0f} of its offers a second were applied meanwhile")
     print(f"{'kind':<8} {'alone s':>8} {'beside s':>9} {'worst':>7} {'ratio':>7} {'worst':>7} {'begin s':>8}")

@@ -1,4 +1,4 @@
-"""A browser, and a verdict service whose pages it opens."""
+"""Fixtures: browsers, and a verdict service whose pages they open."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.requirements import lacking
 
 @pytest.fixture
 async def browsers(tmp_path: Path) -> AsyncIterator[Browsers]:
-    """Yield a maker of browsers; skip where the machine has none."""
+    """Yield a factory of browsers; skip the test if the machine has no browser."""
     chromedriver, binary = shutil.which("chromedriver"), shutil.which("chromium") or shutil.which("google-chrome")
     if chromedriver is None or binary is None:
         lacking("chromium", "there are no chromium and chromedriver; Debian: apt-get install chromium chromium-driver")
@@ -40,14 +40,14 @@ async def browsers(tmp_path: Path) -> AsyncIterator[Browsers]:
 
 @dataclass
 class Reviews:
-    """A running verdict service, and what its callbacks brought."""
+    """A running verdict service, and the verdicts of its callbacks."""
 
     address: str
     keys: KeyStore
     received: dict[str, list[str]] = field(default_factory=dict)
 
     async def add_text(self, text: str, number: int) -> str:
-        """Have the text of an offer judged, which goes to the reviewers; return its key."""
+        """Submit the text of an offer, which goes to the reviewers; return its key."""
         key = f"offer/seller/default/{number}~00"
         body = {"text": text, "environment": "testing", "regions": [1, 225]}
         params = {"service": "classifeed", "type": "text", "key": key, "body": body}
@@ -61,7 +61,7 @@ class Reviews:
         return key
 
     def token_of(self, name: str) -> str:
-        """Return a token with which somebody may review."""
+        """Return a token that allows a person to review."""
         methods = ("CleanwebService/ClaimReview", "CleanwebService/SubmitOpinion")
         return create_team_token(self.keys.directory, name, methods, 3600, owners=[ALL_OWNERS], policy=POLICY)[0]
 

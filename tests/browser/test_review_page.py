@@ -1,4 +1,4 @@
-"""Reviewers in real browsers, by keyboard alone."""
+"""Reviewers use the pages in real browsers, with the keyboard only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 async def sign_in(browsers: Browsers, reviews: Reviews, name: str) -> Browser:
-    """Return a browser that shows the projects."""
+    """Sign in as `name` and return the browser, which shows the projects."""
     browser = await browsers.open()
     await browser.open(f"{reviews.address}/reviews")
     await browser.wait_for("Paste the token")
@@ -24,7 +24,7 @@ async def sign_in(browsers: Browsers, reviews: Reviews, name: str) -> Browser:
 
 
 async def is_chosen(browser: Browser, *keys: str) -> bool:
-    """Whether just the boxes with these keys are."""
+    """Return whether exactly the boxes with these keys are checked."""
     script = "[...document.querySelectorAll('input:checked')].map((box) => box.dataset.key)"
     return list(await browser.read(script)) == list(keys)
 
@@ -36,7 +36,7 @@ async def test_two_agree_and_a_third_decides(browsers: Browsers, start_reviews: 
     table = await reviews.add_text("A wooden table", 2)
     anna, ben, cleo = [await sign_in(browsers, reviews, name) for name in ("anna", "ben", "cleo")]
 
-    for browser, shown in ((anna, hostile), (ben, "A wooden table"), (cleo, NOTHING)):  # nobody gets another one's
+    for browser, shown in ((anna, hostile), (ben, "A wooden table"), (cleo, NOTHING)):  # no text has two reviewers
         await browser.press("1")
         await browser.wait_for(shown)
     assert str(await anna.read("document.title")).startswith("Violations")
@@ -65,13 +65,13 @@ async def test_two_agree_and_a_third_decides(browsers: Browsers, start_reviews: 
     assert table not in reviews.received
     await cleo.press("r")
     await cleo.wait_for("A wooden table")
-    await cleo.press(TAB, SPACE)  # the first box, as everywhere in a browser
+    await cleo.press(TAB, SPACE)  # checks the first box with the browser's own keys
     assert await is_chosen(cleo, "1")
     await cleo.press("2", "1")
     assert await is_chosen(cleo, "2")
     await cleo.press(ENTER)
     await until(lambda: table in reviews.received)
-    assert reviews.received[table] == ["text_toloka_insult", END], "what two of three have chosen"
+    assert reviews.received[table] == ["text_toloka_insult", END], "the verdict that two of three reviewers chose"
     for browser in (anna, ben, cleo):
         assert await browser.complaints() == []
 
@@ -87,7 +87,7 @@ async def test_a_text_comes_back_from_a_browser_that_was_killed(
     anna.kill()
     await ben.press("1")
     await ben.wait_for(NOTHING)
-    await ben.wait_for("A wooden shelf")  # the page looks again by itself
+    await ben.wait_for("A wooden shelf")  # the page polls
     await ben.press("0", ENTER)
     await ben.wait_for(NOTHING)
 
@@ -105,7 +105,7 @@ async def test_every_page_is_reached_and_left_by_keys(browsers: Browsers, start_
     await anna.press("4", "i")
     await anna.wait_for("When in doubt")
     await anna.press("2", ESCAPE)
-    assert await is_chosen(anna, "4"), "keys are for what is in front"
+    assert await is_chosen(anna, "4"), "keys act on the open dialog only"
     await anna.press("q")
     await anna.wait_for("Returned.")
     await anna.press("o")

@@ -1,4 +1,4 @@
-"""A real browser without a window, used by keyboard alone: chromedriver's W3C protocol over plain HTTP."""
+"""A real headless browser, used with the keyboard only: chromedriver's W3C protocol over plain HTTP."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FLAGS: Final = (
 
 
 class Browser:
-    """A browser with a profile of its own. There is no method for a mouse."""
+    """A browser with its own profile. It has no method for a mouse."""
 
     def __init__(self, driver: httpx.AsyncClient, session_id: str, process_id: int) -> None:
         self._driver = driver
@@ -45,7 +45,7 @@ class Browser:
         self._process_id = process_id
 
     async def open(self, url: str) -> None:
-        """Type an address."""
+        """Open an address."""
         await self._post("url", {"url": url})
 
     async def press(self, *keys: str) -> None:
@@ -58,11 +58,11 @@ class Browser:
         await self._act([{"type": kind, "value": value} for kind, value in steps])
 
     async def read(self, script: str) -> Any:
-        """Return what an expression of the page is."""
+        """Return the value of a JavaScript expression in the page."""
         return await self._post("execute/sync", {"script": f"return {script}", "args": []})
 
     async def shows(self, words: str) -> bool:
-        """Whether the page shows these words now; False also while it is loaded."""
+        """Return whether the page shows these words now; False while it loads."""
         try:
             return words in str(await self.read("document.body ? document.body.innerText : ''"))
         except httpx.HTTPStatusError:
@@ -72,18 +72,18 @@ class Browser:
         """Return once the page shows these words.
 
         Raises:
-            TimeoutError: it does not.
+            TimeoutError: the page does not show them in time.
         """
         await until(lambda: self.shows(words), within_s=60)
 
     async def complaints(self) -> list[str]:
-        """Return what the browser has logged of scripts that failed and contents that it refused."""
+        """Return the browser's log of failed scripts and blocked content."""
         entries = await self._post("se/log", {"type": "browser"})
         lines = [entry["message"] for entry in entries]
         return [line for line in lines if "Security Policy" in line or "Uncaught" in line]
 
     async def resize(self, width: int, height: int) -> None:
-        """Make the window as large as this, in pixels."""
+        """Set the size of the window in pixels."""
         await self._post("window/rect", {"width": width, "height": height})
 
     async def screenshot(self) -> bytes:
@@ -92,11 +92,11 @@ class Browser:
         return base64.b64decode(response.raise_for_status().json()["value"])
 
     def kill(self) -> None:
-        """Kill the browser; it can say goodbye to nobody."""
+        """Kill the browser, which gets no chance to sign out."""
         os.kill(self._process_id, signal.SIGKILL)
 
     async def close(self) -> None:
-        """Close the browser, also one that was killed."""
+        """Close the browser, even after a kill."""
         await self._driver.delete(self._path)
 
     async def _act(self, actions: list[dict[str, str]]) -> None:
@@ -108,7 +108,7 @@ class Browser:
 
 
 class Browsers:
-    """Opens browsers by a chromedriver that runs."""
+    """Opens browsers with a running chromedriver."""
 
     def __init__(self, driver: httpx.AsyncClient, binary: str, folder: Path) -> None:
         self._driver = driver
@@ -128,18 +128,18 @@ class Browsers:
         return browser
 
     async def close(self) -> None:
-        """Close all."""
+        """Close all browsers."""
         await asyncio.gather(*(browser.close() for browser in self._opened), return_exceptions=True)
 
 
 @asynccontextmanager
 async def run_browsers(chromedriver: str, binary: str, folder: Path) -> AsyncIterator[Browsers]:
-    """Yield a maker of browsers; all are closed at the end.
+    """Yield a factory of browsers, and close them afterwards.
 
     Args:
-        chromedriver: path of the program.
+        chromedriver: path of chromedriver.
         binary: path of the browser.
-        folder: for profiles.
+        folder: the folder for profiles.
     """
     port = pick_free_port()
     command = [chromedriver, f"--port={port}", "--log-level=SEVERE", "--allowed-ips=127.0.0.1"]

@@ -1,4 +1,4 @@
-"""Charts, copied and with their dependencies built, rendered by helm."""
+"""Fixtures: copies of the charts with built dependencies, rendered by helm."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def helm() -> Path:
 def charts(helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("charts") / "helm"
     shutil.copytree(ROOT / "helm", folder, ignore=shutil.ignore_patterns("charts", "Chart.lock"))
-    for chart in [*SERVICES, "classifeed"]:  # the umbrella last: it packs the others
+    for chart in [*SERVICES, "classifeed"]:  # the umbrella chart last: it packs the others
         subprocess.run([helm, "dependency", "update", folder / chart], check=True, capture_output=True, timeout=60)
     return folder
 

@@ -1,4 +1,4 @@
-"""The network lets in whoever the table of methods and callers names, and nobody else."""
+"""Network policies allow exactly the callers in the table of methods and callers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _LABELS = {OPERATOR: "operator-tools"}
 
 
 def served_by(service: str) -> set[str]:
-    """Return the gRPC services that a service joins to its server."""
+    """Return the gRPC services that a service serves."""
     sources = (ROOT / f"services/{service}/src/classifeed_{service}").rglob("*.py")
     text = "\n".join(source.read_text("utf-8") for source in sources)
     return set(_ADDED.findall(text)) | ({"JobService"} if "ServiceJobs(" in text else set())
 
 
 def callers_of(service: str) -> set[str]:
-    """Return the labels of those who may call some method of a service."""
+    """Return the pod labels of the services that may call a method of a service."""
     served = served_by(service)
     callers = {
         caller
@@ -32,7 +32,7 @@ def callers_of(service: str) -> set[str]:
         for caller in allowed
         if method.split("/")[1].rpartition(".")[2] in served
     }
-    # `service` is a key that a person tests with, from the pods of the operator's tools.
+    # `service` is the key for manual tests, from the pods of the operator's tools.
     return {_LABELS.get(caller, caller) for caller in callers - {SERVICE}}
 
 

@@ -1,4 +1,4 @@
-"""What the charts put into a cluster."""
+"""The manifests that the charts render."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from classifeed_processor.metrics import OLDEST_HELD
 from tests.charts.conftest import ROOT, SERVICES, Manifests
 
 Render = Callable[..., Manifests]
-# Building helm on a machine that never did takes minutes.
+# The first build of helm on a machine takes minutes.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-_OTHERS = {"ServiceMonitor", "PodMonitor", "PrometheusRule"}  # of the Prometheus operator, not of Kubernetes
+_OTHERS = {"ServiceMonitor", "PodMonitor", "PrometheusRule"}  # kinds of the Prometheus operator, not of Kubernetes
 _SETS = ((), ("serviceMonitor.enabled=true", "migrations.hooks=false", "image.digest=sha256:" + "a" * 64))
 
 
@@ -34,7 +34,7 @@ def name_of(gauge: Gauge) -> str:
 
 
 def has_migrations(chart: str) -> bool:
-    """Return whether a service has tables."""
+    """Return whether a service has migrations."""
     values = yaml.safe_load((ROOT / "helm" / chart / "values.yaml").read_text("utf-8"))
     return bool(values["migrations"]["enabled"])
 
@@ -79,7 +79,7 @@ def test_pods_are_probed_bounded_and_unprivileged(render: Render, chart: str) ->
             assert "memory" in container["resources"]["limits"]
             if workload["kind"] != "Job":
                 assert container["readinessProbe"]["grpc"]["port"] == 9090
-                # Readiness would restart what is not ready for long, such as an index that is being made.
+                # A readiness check here would restart pods that are slow to be ready, such as during an index rebuild.
                 assert container["startupProbe"]["httpGet"]["path"] == "/health/live"
                 assert container["livenessProbe"]["httpGet"]["path"] == "/health/live"
 
@@ -174,7 +174,7 @@ def test_alerts_watch_the_clean_up_of_the_service_and_name_their_runbook(render:
         assert metric == name_of(SCHEDULE_AGE)
         assert labels == f'schedule="{clean_up}"'
         assert name in (ROOT / alert["annotations"]["runbook"]).read_text("utf-8")
-    # The processes that reap, and so show the figure, are scraped.
+    # The processes with a reaper, which export the metric, are scraped.
     [monitor] = [each for each in manifests if each["kind"] == "PodMonitor"]
     [unlike] = monitor["spec"]["selector"]["matchExpressions"]
     assert (unlike["operator"], unlike["values"]) == ("NotIn", ["serve"])

@@ -1,4 +1,4 @@
-"""Every service takes the values that its chart gives it by default, and has the defaults that their comments state."""
+"""Every service accepts the default values of its chart; comments in the values state the defaults of the settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from classifeed_common.settings import ServiceSettings
 from classifeed_offers.settings import OffersSettings
 from tests.charts.conftest import ROOT, SERVICES, Manifests
 
-# Building helm on a machine that never did takes minutes.
+# The first build of helm on a machine takes minutes.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 _SECRETS = {"dsn": "postgresql://classifeed:secret@postgres:5432/classifeed"}
@@ -32,7 +32,7 @@ def settings_of(service: str) -> type[ServiceSettings]:
 
 
 def environments(manifests: Manifests, service: str) -> Iterator[dict[str, str]]:
-    """Yield the variables of each container of a service, as Kubernetes would join them."""
+    """Yield the environment of each container of a service, joined as Kubernetes does."""
     maps = {each["metadata"]["name"]: each["data"] for each in manifests if each["kind"] == "ConfigMap"}
     for each in manifests:
         if each["kind"] in {"Deployment", "StatefulSet", "Job"} and (

@@ -1,7 +1,6 @@
-"""docs/how-to/deploy.md leads from images to an installation: its commands are run, its values rendered.
+"""docs/how-to/deploy.md leads from images to an installation: the test runs its commands and renders its values.
 
-helm and the commands that need no cluster are real. The others note what they are called with, and what they were given
-must be what the charts look for.
+helm and the commands that need no cluster are real. The others record their arguments, which must fit the charts.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import yaml
 from tests.charts.conftest import ROOT, SERVICES, Manifests
 from tests.charts.test_defaults import build, environments
 
-# Building helm on a machine that never did takes minutes.
+# The first build of helm on a machine takes minutes.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PAGE = ROOT / "docs/how-to/deploy.md"
@@ -39,7 +38,7 @@ said = sys.stdin.read() if name == "psql" else ""
 with open({calls!r}, "a") as calls:
     calls.write(json.dumps({{"words": [name, *sys.argv[1:]], "files": files, "stdin": said}}) + "\\n")
 """
-# `upgrade` asks the cluster what is installed; `template` takes the same options and makes the same manifests.
+# `upgrade` needs a cluster; `template` accepts the same options and renders the same manifests.
 _HELM = """#!/bin/sh
 if [ "$1" = upgrade ]; then shift 2; exec {helm} template "$@" > installed.yaml; fi
 exec {helm} "$@"
@@ -51,7 +50,7 @@ case "$1" in keys|token) exec {python} -m classifeed_cli.main "$@";; *) exec {no
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a command was called with: its words, the manifests that it names, and its standard input."""
+    """A call of a command: its words, the manifests that it names, and its standard input."""
 
     words: list[str]
     files: dict[str, str]
@@ -63,7 +62,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What came of the page: the calls, and what helm would install."""
+    """The outcome of the page: the calls, and the manifests that helm would install."""
 
     calls: list[Call]
     manifests: Manifests
@@ -74,7 +73,7 @@ class Deployment:
 
 @pytest.fixture(scope="module")
 def deployment(helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
-    """Run all of the page, in its order, in a copy of what it uses of the repository."""
+    """Run the whole page in its order, in a copy of the files that it uses."""
     top, programs = tmp_path_factory.mktemp("top"), tmp_path_factory.mktemp("programs")
     shutil.copytree(ROOT / "helm", top / "helm", ignore=shutil.ignore_patterns("charts", "Chart.lock"))
     shutil.copytree(ROOT / _SAMPLES, top / _SAMPLES)
@@ -103,7 +102,7 @@ def deployment(helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Deployme
 
 
 def secrets_of(deployment: Deployment) -> dict[str, dict[str, str]]:
-    """Return what the page puts into Secrets, by their names."""
+    """Return the contents of the Secrets that the page creates, by name."""
     found: dict[str, dict[str, str]] = {}
     for call in deployment.of("kubectl", "create"):
         for text in call.files.values():

@@ -1,4 +1,4 @@
-"""What the images are made of, read from the Dockerfiles (no container engine is called)."""
+"""Contents of the images, read from the Dockerfiles without a container engine."""
 
 from __future__ import annotations
 
@@ -63,12 +63,10 @@ def test_dockerfiles_are_made_from_one() -> None:
 def test_both_stages_take_the_base_that_the_builder_names_and_one_uv(service: str) -> None:
     text = dockerfile(service)
     assert re.findall(r"^FROM (\S+)", text, re.MULTILINE) == ["${PYTHON_IMAGE}"] * 2
-    assert text.index("ARG PYTHON_IMAGE=python:") < text.index("FROM"), "an ARG of both stages stands before them"
+    assert text.index("ARG PYTHON_IMAGE=python:") < text.index("FROM"), "an ARG of both stages is before them"
     [select] = re.findall(
         r"^RUN (sed -n \S+ requirements\.lock) > uv\.txt && pip install .*--require-hashes", text, re.MULTILINE
     )
     selected = subprocess.run(["sh", "-c", select], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
     assert re.fullmatch(r"uv==\d+\.\d+\.\d+", selected[0])
-    assert {word.partition(":")[0] for word in selected[1:]} == {"\\", "--hash=sha256"}, (
-        "uv, and nothing of its neighbours"
-    )
+    assert {word.partition(":")[0] for word in selected[1:]} == {"\\", "--hash=sha256"}, "uv, and no lines around it"

@@ -1,4 +1,4 @@
-"""`classifeed keys init` makes the Secrets that the pods of the charts mount, with the files that they look for."""
+"""`classifeed keys init` makes the Secrets that the pods of the charts mount, with the files that they read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 from classifeed_cli.main import run
 from tests.charts.conftest import SERVICES, Manifests
 
-# Building helm on a machine that never did takes minutes.
+# The first build of helm on a machine takes minutes.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 

@@ -1,4 +1,4 @@
-"""The README of a chart names every value, with what it is and what it is for."""
+"""The README of a chart lists every value, with its default and its purpose."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHARTS = [*SERVICES, "classifeed"]
 
 
 def table(chart: str) -> dict[str, list[str]]:
-    """Return the cells of each row, by the value that it is about."""
+    """Return the cells of each row, by the name of its value."""
     lines = (ROOT / f"helm/{chart}/README.md").read_text("utf-8").splitlines()
     rows = [line.replace("\\|", "/").strip("| ").split(" | ") for line in lines if line.startswith("| `")]
     return {path.strip("`"): cells for path, *cells in rows}

@@ -1,4 +1,4 @@
-"""Services start with what the charts give them by default: verbs and environment of every container, as rendered."""
+"""Services start with the defaults of their charts: the rendered verbs and environment of every container."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from classifeed_common.testing.recovery import until
 from tests.charts.conftest import SERVICES, Manifests
 from tests.charts.test_charts import containers, workloads
 
-# Building helm on a machine that never did takes minutes.
+# The first build of helm on a machine takes minutes.
 pytestmark = [pytest.mark.slow, pytest.mark.kafka, pytest.mark.timeout(900)]
 _PHASES = ("pre", "post")
 _LIMIT_S = 300
-_FIRST = ("api", "offers", "searcher")  # with HTTP, with roles and jobs, with processes of its own
+_FIRST = ("api", "offers", "searcher")  # with HTTP, with roles and jobs, with child processes
 _OWN = {"postgres", "jobs", "kafka", "s3"}
 
 
 class Pod:
-    """What a rendered chart runs, with the addresses of this machine in the place of the cluster's.
+    """The containers of a rendered chart, with addresses of this machine instead of the cluster's.
 
-    Nothing else is changed or added, so that a setting which a chart lacks is lacking here.
+    Nothing else is changed or added, so that a setting missing in the chart is missing here.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class Pod:
 
     @property
     def roles(self) -> list[tuple[str, ...]]:
-        """The arguments of the containers that go on running."""
+        """Arguments of the containers that keep running."""
         return [arguments for arguments in self.containers if arguments[:1] != ("migrate",)]
 
     def environment(self, arguments: tuple[str, ...]) -> dict[str, str]:
-        """Return the variables of a container, as Kubernetes would join them."""
+        """Return the environment of a container, joined as Kubernetes does."""
         container = self.containers[arguments]
         joined: dict[str, str] = {}
         for source in container.get("envFrom", []):
@@ -77,7 +77,7 @@ class Pod:
         return said.decode() if process.returncode else ""
 
     async def check(self, arguments: tuple[str, ...]) -> set[str]:
-        """Return what `check` finds missing with the environment of a container, having opened all."""
+        """Return what the `check` verb reports as missing in the environment of a container."""
         process = await self._start(["check"], {}, self.environment(arguments))
         async with asyncio.timeout(_LIMIT_S):
             said, _ = await process.communicate()
@@ -87,7 +87,7 @@ class Pod:
         return missing
 
     async def start_and_stop(self, arguments: tuple[str, ...]) -> None:
-        """Start a container, see it find its own servers and end in order."""
+        """Start a container, wait until it finds its own servers, and stop it."""
         run_file = self._folder / "run.json"
         run = {f"{self._prefix}RUN_FILE": str(run_file)}
         process = await self._start(arguments, run, self.environment(arguments))
@@ -97,7 +97,7 @@ class Pod:
                     assert process.returncode is None, (await process.communicate())[0].decode()
                     await asyncio.sleep(0.05)
                 address = json.loads(run_file.read_text())["http"]
-                # Its own servers are here, other services are not.
+                # The container's own servers run; other services do not.
                 while _OWN & set(await asyncio.to_thread(_read_missing, address)):
                     assert process.returncode is None, (await process.communicate())[0].decode()
                     await asyncio.sleep(0.05)
@@ -186,6 +186,6 @@ async def test_service_starts_with_what_its_chart_gives_by_default(pod: Callable
         async def has_found_its_own(arguments: tuple[str, ...] = arguments) -> bool:
             return not _OWN & await it.check(arguments)
 
-        if IS_LONG:  # what a role lacks it names when it starts, too
-            await until(has_found_its_own)  # a look has three seconds, and a busy server may take longer
+        if IS_LONG:  # a role also reports at its start what it lacks
+            await until(has_found_its_own)  # a check has three seconds, and a busy server may need longer
         await it.start_and_stop(arguments)

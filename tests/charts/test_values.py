@@ -1,4 +1,4 @@
-"""What a cluster requires of a chart: peers under any release name, scheduling, registry secrets, ingress, egress."""
+"""Requirements of clusters: peers under any release name, scheduling, registry secrets, ingress, egress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from classifeed_common.fetch.addresses import networks, urls
 from tests.charts.conftest import SERVICES, Manifests
 
 Render = Callable[..., Manifests]
-# Building helm on a machine that never did takes minutes.
+# The first build of helm on a machine takes minutes.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 _VALUES: dict[str, Any] = {
@@ -140,8 +140,8 @@ def test_pods_call_their_peers_and_servers_and_nobody_else(render: Render, chart
     }
     assert {f"classifeed-{name}" for name in named} == set(peers_of(manifests))
     blocks = [peer["ipBlock"] for rule in rules for peer in rule.get("to", []) if "ipBlock" in peer]
-    assert bool(blocks) == (chart in {"loader", "pictures"}), "links of sellers are fetched by these alone"
-    assert all(rule.get("to") and rule["ports"] for rule in rules), "nothing is open to everywhere, or at every port"
+    assert bool(blocks) == (chart in {"loader", "pictures"}), "only these fetch links of sellers"
+    assert all(rule.get("to") and rule["ports"] for rule in rules), "no rule allows all destinations or all ports"
     [servers] = [rule for rule in rules if rule["to"] == [{"podSelector": {}}]]
     assert {"port": 4317} in servers["ports"]
     assert (

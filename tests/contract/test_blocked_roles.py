@@ -1,4 +1,4 @@
-"""What holds up a role is in the /health of its service: each role names it, a new one too."""
+"""Every role, including new ones, reports what blocks it in the /health of its service."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.contract.http.http_services import SERVICES, settings_of
 from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.runner import ServiceRunner
 
-# They name partitions, processes or files, by what they find and not by how often they fail.
+# These roles report partitions, processes or files by their state, not by repeated faults.
 OTHERS = ("consume", "watch-searches", "watch-children", "watch-decoders", "watch-rules")
 
 
 async def test_every_role_names_what_blocks_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is built with faults that have lasted, which all of these roles must name."""
+    """Each service is built with lasting faults, which its roles must report."""
     monkeypatch.setattr(LastingFault, "blocked", lambda _, name, work, effect: {name: f"{work}. {effect}"})
     found: dict[str, bool] = {}
     for service in SERVICES:

@@ -1,4 +1,4 @@
-"""A service that starts child processes watches them, whatever its roles, and names what does not work (ADR 0091)."""
+"""A service with child processes watches them in every set of roles, and reports those that do not work (ADR 0091)."""
 
 from __future__ import annotations
 

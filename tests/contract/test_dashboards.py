@@ -1,4 +1,4 @@
-"""Dashboards name metrics that exist, with labels that these have, and lie in their charts as they are described."""
+"""Dashboards use existing metrics and labels, and the files in the charts are up to date."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _SERIES = re.compile(r"(classifeed_\w+)(?:\{(.*?)\})?")
 _LABEL = re.compile(r"(\w+)(?:=~|!=|!~|=)")
 _BY = re.compile(r"by \(([\w, ]+)\)")
 _SUFFIXES = ("_bucket", "_count", "_sum")
-# Of Prometheus itself.
+# Labels that Prometheus adds.
 _SCRAPED = {"job", "instance"}
 
 
 def _labels() -> dict[str, set[str]]:
-    """Return the labels of each series that is scraped."""
+    """Return the labels of each scraped series."""
     found: dict[str, set[str]] = {}
     for source in metrics_page.SOURCES:
         for each in source.declarations:

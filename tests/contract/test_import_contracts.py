@@ -1,4 +1,4 @@
-"""Every module has its layer: contracts of layers are exhaustive, and no package of the workspace is left out."""
+"""Every module has a layer: layer contracts are exhaustive and cover every package of the workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each service with jobs takes from its settings how many of them a caller may have open, and the zone of schedules."""
+"""Each service with jobs has settings for the open jobs of a caller and for the time zone of schedules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service that was away for longer than Kafka keeps records goes on: nobody has to move positions by hand."""
+"""A service that was down for longer than Kafka keeps records continues without manual changes of its positions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Its replicas make their indexes again from the registry: consumers/following.py.
+# Its replicas rebuild their indexes from the registry: consumers/following.py.
 _OTHERWISE = {"searcher"}
 _CONSUMERS = [
     (path.parents[2].name, call)

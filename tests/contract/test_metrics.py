@@ -1,4 +1,4 @@
-"""Metrics: all are declared, bear our prefix or the name of a standard, and stand on the page."""
+"""Every metric is declared, has our prefix or the name of a standard, and is on the page of metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from classifeed_common.telemetry.metric_set import PREFIX, Declaration, MetricSe
 
 _MAKES = re.compile(r"from prometheus_client import .*\b(Counter|Gauge|Histogram|Summary|Info|Enum)\b")
 
-# A name that ends in `_*` stands for many.
+# A name that ends in `_*` means several metrics.
 _NAME = re.compile(rf"\b{PREFIX}[a-z0-9_]*[a-z0-9]\b(?!_)")
 
 
@@ -24,7 +24,7 @@ def declared() -> dict[str, Declaration]:
 
 
 def registered() -> dict[str, str]:
-    """Return what all services together show, by name as it is scraped, with the type."""
+    """Return the type of each metric of all services, by the name that is scraped."""
     for service in metrics_page.SERVICES:
         import_module(f"classifeed_{service}.bootstrap")
     shown = [metric for metric in REGISTRY.collect() if not metric.name.startswith(metrics_page.LIBRARY_PREFIXES)]
@@ -63,7 +63,7 @@ def test_labels_are_those_that_are_declared_and_none_grows_with_the_use() -> Non
 
 def test_metrics_are_made_by_their_declarations_alone() -> None:
     made = [path.relative_to(ROOT).as_posix() for path in reasons.sources() if _MAKES.search(path.read_text("utf-8"))]
-    # The second one takes gauges as arguments.
+    # The second module takes gauges as arguments.
     assert made == [
         "libs/common/src/classifeed_common/telemetry/metric_set.py",
         "libs/common/src/classifeed_common/telemetry/metrics.py",

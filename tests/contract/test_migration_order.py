@@ -1,7 +1,7 @@
-"""Migrations of a service are one line, and each has a greater number than the one that it follows.
+"""Migrations of a service form one line, and each has a greater number than its predecessor.
 
-A process compares the revision of its database with the greatest one of its code (`classifeed_common.db.revision`): a
-migration that follows another one with a smaller number would count as applied.
+A process compares the revision of its database with the greatest one of its code (`classifeed_common.db.revision`). A
+migration with a smaller number than its predecessor would count as applied.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ID: Final = re.compile(r'^(revision|down_revision)\b[^=]*= (?:None|"([0-9_]+)")
 
 
 def follows_of(history: Path) -> dict[str, str | None]:
-    """Return each revision with the one that it follows; the names of the files say the same."""
+    """Return each revision with its predecessor; check that file names say the same."""
     follows: dict[str, str | None] = {}
     for file in history.glob("2*.py"):
         ids = {name: revision or None for name, revision in _ID.findall(file.read_text("utf-8"))}

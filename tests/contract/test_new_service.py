@@ -1,4 +1,4 @@
-"""A service that `tools.new_service` makes passes the linters and the tests of all services, in a copy of the tree."""
+"""A service from `tools.new_service` passes the linters and the tests of all services, in a copy of the tree."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _TESTS = (
     "tests/docs/test_paths.py",
     "cli/tests/unit/platform/test_platform.py",
 )
-# Each of these has tests for every service; those of the others are as they are in this tree.
+# These files have tests of every service. Tests of existing services run in this tree, not in the copy.
 _TESTS_OF_EACH = (
     "tests/charts/test_callers.py",
     "tests/charts/test_charts.py",
     "tests/charts/test_deploy.py",
     "tests/contract/http/test_http_routes.py",
-    # It runs the `classifeed` that is installed, which knows the services of this tree.
+    # This test runs the installed `classifeed`, which knows the services of this tree only.
     "--deselect=tests/charts/test_deploy.py::test_pods_find_each_secret_that_they_look_for",
 )
 
 
 class Copy:
-    """A copy of the tree, whose packages come before the installed ones."""
+    """A copy of the tree, whose packages take precedence over installed ones."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -54,9 +54,9 @@ class Copy:
             if name and (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, folder / name)
-        if (ROOT / ".mypy_cache").is_dir():  # what `make lint` has found out is true of the copy
+        if (ROOT / ".mypy_cache").is_dir():  # the cache of `make lint` is valid for the copy
             shutil.copytree(ROOT / ".mypy_cache", folder / ".mypy_cache")
-        # Programs in Go, which tests of charts run: built once, here.
+        # Go programs for the tests of charts are built once, in this tree.
         (ROOT / ".venv/gobin").mkdir(parents=True, exist_ok=True)
         (folder / ".venv").mkdir()
         (folder / ".venv/gobin").symlink_to(ROOT / ".venv/gobin")
@@ -64,7 +64,7 @@ class Copy:
         self.run("git", "add", "--all")
 
     def run(self, *command: str) -> str:
-        """Run a command in it; return its output."""
+        """Run a command in the copy; return its output."""
         sources = [
             str(path) for pattern in ("libs/*/src", "services/*/src", "cli/src") for path in self.folder.glob(pattern)
         ]
@@ -85,11 +85,11 @@ class Copy:
         return done.stdout
 
     def make(self, target: str, *variables: str) -> str:
-        """Make a target of it with what is installed here, which is taken as it is."""
+        """Make a target in the copy with the environment of this tree, which is not updated."""
         return self.run("make", f"VENV={sys.prefix}", f"--assume-old={sys.prefix}/.ready", target, *variables)
 
     def python(self, *arguments: str) -> str:
-        """Run a module or a script of it."""
+        """Run a module or a script of the copy."""
         return self.run(sys.executable, *arguments)
 
 
@@ -105,7 +105,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 @pytest.mark.timeout(900)
 @in_campaigns
 def test_make_lint_finds_nothing(copy: Copy) -> None:
-    # Types of what it adds and of what it changes; `make lint` checks those of this tree.
+    # Only types of added and changed files; `make lint` checks the rest in this tree.
     typed = [f"services/{NAME}/src", f"services/{NAME}/tests", *(path for path in PLACES if path.endswith(".py"))]
     assert "no issues found" in copy.make("lint", f"TYPED={' '.join(typed)}")
 
@@ -128,14 +128,14 @@ def test_its_readme_names_every_place_outside_its_folder(copy: Copy) -> None:
 
 
 def test_nothing_is_written_over_what_is_there(copy: Copy) -> None:
-    with pytest.raises(AssertionError, match=f"services/{NAME}/README.md.*: there already"):
+    with pytest.raises(AssertionError, match=f"files exist: .*services/{NAME}/README.md"):
         copy.python("-m", "tools.new_service", NAME, "Again")
     with pytest.raises(AssertionError, match="the name has 3 to 20 letters"):
         copy.python("-m", "tools.new_service", "two-words", "Does it")
 
 
 def _changed(copy: Copy) -> list[str]:
-    """Return the files outside of its own folders that differ from those of this tree."""
+    """Return the files outside the new service's folders that differ from this tree."""
     own = (f"services/{NAME}/", f"helm/{NAME}/", f"proto/classifeed/{NAME}/", f"libs/contracts/src/classifeed/{NAME}/")
     names = [name for name in copy.run("git", "ls-files").split("\n") if name and not name.startswith(own)]
     return [name for name in names if (copy.folder / name).read_bytes() != (ROOT / name).read_bytes()]

@@ -1,4 +1,4 @@
-"""Warnings about pictures carry the words of the page of codes, and no failure of the service of pictures lacks one."""
+"""Warnings about pictures have the texts of the page of codes, and every failure of the pictures service has a code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_each_failure_that_pictures_name_by_themselves_has_its_own_words() -> No
         *DECODE_CODES,
         *(code for codes in retries.CODES.values() for code in codes if code.startswith("PICTURE_")),
     }
-    # What sellers can do nothing about, and what becomes a download before anybody hears of it.
+    # Failures that sellers cannot fix, and failures that a download replaces before they are reported.
     ours = {*retries.OF_THE_NAMESPACE, retries.INTERNAL_ERROR, retries.SOURCE_GONE}
     assert {code for code in named if code not in CODES} == ours
     assert FAILED not in CODES.values()

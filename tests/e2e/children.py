@@ -1,4 +1,4 @@
-"""Child processes of services, which a test stops and kills, and what `status` says about them."""
+"""Child processes of services: tests stop or kill them, and read what `status` reports about them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ WRITER: Final = "classifeed_searcher.engine.writing.worker"
 SEARCHES: Final = "classifeed_searcher.searching.worker"
 DECODER: Final = "classifeed_pictures.decoding.processes.worker"
 NAMED_WITHIN_S: Final = 15.0
-"""Seconds within which `status` names a stopped child: a promise of the product."""
+"""Seconds within which `status` reports a stopped child: a promise of the product."""
 
 
 def child_of(suite: Suite, service: str, module: str) -> int | None:
-    """Return the child process of a service that runs a module; None: there is none now."""
+    """Return the pid of a service's child process that runs a module; None if there is none now."""
     pids = suite.status()["services"][service]["pids"].values()
     for child in (child for pid in pids for child in children_of(pid)):
         with suppress(OSError):
@@ -32,7 +32,7 @@ def child_of(suite: Suite, service: str, module: str) -> int | None:
 
 
 def wait_for_child(suite: Suite, service: str, module: str, work: Callable[[], object] = lambda: None) -> int:
-    """Return the child process that runs a module; `work` is repeated until there is one."""
+    """Return the pid of the child process that runs a module; repeat `work` until it exists."""
 
     def find() -> int | None:
         work()
@@ -48,7 +48,7 @@ def problems_of(suite: Suite, service: str) -> list[str]:
 
 @contextmanager
 def stopped_children(suite: Suite, service: str, pids: Sequence[int]) -> Iterator[float]:
-    """Stop child processes for the block; give the seconds after which `status` has named each with its pid.
+    """Stop child processes for the block; yield the seconds until `status` reports each with its pid.
 
     A process that was killed meanwhile is not resumed.
     """
@@ -61,7 +61,7 @@ def stopped_children(suite: Suite, service: str, pids: Sequence[int]) -> Iterato
         return all(f"(process {pid}): the process was stopped by a signal" in problems for pid in pids)
 
     try:
-        wait_until(are_named, NAMED_WITHIN_S, f"status names the stopped processes {pids}")
+        wait_until(are_named, NAMED_WITHIN_S, f"status reports the stopped processes {pids}")
         yield time.monotonic() - began_s
     finally:
         for pid in pids:
@@ -70,10 +70,10 @@ def stopped_children(suite: Suite, service: str, pids: Sequence[int]) -> Iterato
 
 
 def wait_until_unnamed(suite: Suite, service: str, pids: Sequence[int]) -> None:
-    """Wait until `status` names none of the processes any more."""
+    """Wait until `status` reports none of the processes."""
 
     def is_over() -> bool:
         problems = " ".join(problems_of(suite, service))
         return not any(f"(process {pid})" in problems for pid in pids)
 
-    wait_until(is_over, 60, f"status names none of {pids} any more")
+    wait_until(is_over, 60, f"status reports none of {pids}")

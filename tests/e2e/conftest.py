@@ -1,4 +1,4 @@
-"""One suite for all end-to-end tests of a process; sellers of their own keep them apart."""
+"""One suite for all end-to-end tests of a process; each test has its own seller."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _KNOBS = {
     "CLASSIFEED_JOBS_LEASE_S": "4",
     "CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1",
     "CLASSIFEED_LOADER_MIN_INTERVAL_S": "2",
-    # What a test awaits in vain of a site must not take it minutes.
+    # A test that waits for a silent site must not take minutes.
     "CLASSIFEED_LOADER_FETCH_TOTAL_S": "10",
     "CLASSIFEED_LOADER_FETCH_MAX_BYTES": str(16 << 20),
     "CLASSIFEED_LOADER_BACKOFF_BASE_S": "5",
     # Only texts of tests/e2e/test_reviewers.py have a higher score.
     "CLASSIFEED_CLEANWEB_PASS_SCORE": "0.9999",
-    # Spans of what a test begins a trace for, and of nothing else.
+    # Only traces that a test starts have spans.
     "OTEL_TRACES_SAMPLER": "parentbased_always_off",
     "OTEL_BSP_SCHEDULE_DELAY": "200",
 }
 
 
-# Not of the session: the tests that come after need the cores.
+# Not a fixture of the session: later tests need the cores.
 @pytest.fixture(scope="package")
 def suite() -> Iterator[Suite]:
     with server_folder("e2e") as folder:

@@ -1,4 +1,4 @@
-"""Reads the metrics of a running service as an operator's collector would."""
+"""Checks the metrics that a running service exports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.e2e.suite import Suite
 
 
 def check_metrics(suite: Suite, service: str) -> None:
-    """Check that a service shows the metrics that the page has for it, and nothing else."""
+    """Check that a service exports exactly the metrics that the page has for it."""
     declared, shown = declared_by(service), set()
     for family in text_string_to_metric_families(suite.http(service, "/metrics")):
         name = family.name + "_total" * (family.type == "counter")
@@ -23,7 +23,7 @@ def check_metrics(suite: Suite, service: str) -> None:
 
 
 def _check_labels(one: Declaration, samples: list[Sample]) -> None:
-    """Check that labels are those that are declared, and so are their values where all are known."""
+    """Check that labels are declared, and their values, too, where the declaration lists them."""
     for sample in samples:
         assert sample.labels.keys() - {"le"} == one.labels.keys(), sample
         for label, values in one.labels.items():

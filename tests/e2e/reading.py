@@ -1,4 +1,4 @@
-"""Reads YML for comparison, without any of the project's own parsing."""
+"""Reads YML for comparison, without the project's parser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Counted:
-    """What is in a file: ids in order (None where an offer has none), lines where offers begin, names by id."""
+    """Contents of a file: ids in order (None for an offer without id), first lines of offers, names by id."""
 
     ids: list[str | None]
     lines: list[int]

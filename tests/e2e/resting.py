@@ -1,4 +1,4 @@
-"""A seller without loads during a campaign: the damaged row of an offer stays damaged until the next load."""
+"""A seller without loads during a campaign, with a row that stays damaged until the next load."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DAMAGED: Final = "rows of the registry are damaged"
 
 
 class Resting:
-    """A seller who loads nothing during the campaign; one row of the registry is damaged, and the index is lost."""
+    """A seller without loads during the campaign; a test can damage a row of the registry and remove the index."""
 
     def __init__(self, suite: Suite, seller: str, folder: Path) -> None:
         self._suite = suite
@@ -30,13 +30,13 @@ class Resting:
         return bool(self._damaged)
 
     def load(self, revision: int) -> None:
-        """Upload all offers; each revision has other prices."""
+        """Upload all offers; each revision has different prices."""
         write_feed(self._file, RESTING_OFFERS, prefix=self._seller, revision=revision)
         uploaded = self._suite.upload(self._file, self._seller, timeout_s=900)
         assert uploaded.exit_code == 0, uploaded.document
 
     def is_found(self, count: int) -> bool:
-        """Return whether so many of the offers are found."""
+        """Return whether a search finds exactly `count` offers."""
         found = self._suite.run("search", "", "--seller", self._seller, "--limit", "1")
         return found.exit_code == 0 and int(found.document["total"]) == count
 
@@ -50,14 +50,14 @@ class Resting:
         [(self._damaged,)] = self._suite.query("receiver", damage, f"%{self._seller}%")
 
     def lose_index(self) -> None:
-        """Remove the folder of the index: the searcher reads the whole registry when it starts."""
+        """Remove the folder of the index, so that the searcher reads the whole registry at its start."""
         folder = self._suite.data / "services" / "searcher" / "offers"
         shutil.rmtree(folder.rename(folder.with_name("lost")))
 
     def is_named(self) -> bool:
-        """Return whether `status` names the damaged row."""
+        """Return whether `status` reports the damaged row."""
         return any(_DAMAGED in text and self._damaged in text for text in problems_of(self._suite, "receiver"))
 
     def is_mended(self) -> bool:
-        """Return whether `status` names no damaged row."""
+        """Return whether `status` reports no damaged row."""
         return not any(_DAMAGED in text for text in problems_of(self._suite, "receiver"))

@@ -1,4 +1,4 @@
-"""Processes that stand still for a while."""
+"""Processes that are stopped for a while."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 @contextmanager
 def stopped(*pids: int) -> Iterator[None]:
-    """Stop processes, and all that come from them, in the block. They may be killed in it.
+    """Stop processes and their descendants for the block, which may kill them.
 
-    Parents stop first, so that no more come, and go on last: until then a child that has ended keeps its number.
+    Parents stop first, so that they start no more children. They resume last: until then a dead child keeps its pid.
     """
     with ExitStack() as resumed:
         for pid in pids:

@@ -1,4 +1,4 @@
-"""A seller's site on loopback: files that change, and every way in which a site can fail."""
+"""A seller's site on the loopback, with files that change and with faults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Site:
 
     Attributes:
         url: address of the site, without a slash at the end.
-        requests: how often each path was requested.
+        requests: number of requests by path.
     """
 
     def __init__(self, port: int, host: str = "127.0.0.1") -> None:
@@ -29,13 +29,16 @@ class Site:
         self._faults: dict[str, tuple[Any, ...]] = {}
 
     def put(self, path: str, content: bytes, *, etag: bool = True) -> str:
-        """Serve a file and return its link; without `etag` nothing can be requested conditionally."""
+        """Serve a file and return its link; without `etag` conditional requests are not possible."""
         self._files[path] = (content, etag)
         self._faults.pop(path, None)
         return self.url + path
 
     def fail(self, path: str, *fault: Any) -> str:
-        """Fail a path: ("status", 500, headers), ("endless",), ("silent",), ("loop",), ("cut",), ("drip", rate)."""
+        """Set the fault of a path and return its link.
+
+        Faults are ("status", 500, headers), ("endless",), ("silent",), ("loop",), ("cut",) and ("drip", rate).
+        """
         self._faults[path] = fault
         return self.url + path
 
@@ -101,7 +104,7 @@ class Site:
 
 @contextmanager
 def serve_site(host: str = "127.0.0.1") -> Iterator[Site]:
-    """Give a running site on a free port of a loopback address; its threads end with the block."""
+    """Yield a running site on a free port of a loopback address; its threads end with the block."""
 
     class Handler(BaseHTTPRequestHandler):
         timeout = 600
@@ -132,6 +135,6 @@ def serve_site(host: str = "127.0.0.1") -> Iterator[Site]:
 
 @contextmanager
 def serve_hosts(count: int) -> Iterator[list[Site]]:
-    """Give so many sites, each at a loopback address of its own."""
+    """Yield `count` sites, each at a different loopback address."""
     with ExitStack() as stack:
         yield [stack.enter_context(serve_site(f"127.0.1.{number}")) for number in range(1, count + 1)]

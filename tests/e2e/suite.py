@@ -1,4 +1,4 @@
-"""A running suite, driven as its users drive it: by the command line."""
+"""A running suite, used through the command line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NO_PICTURES: Final = {"CLASSIFEED_OFFERS_PICTURES": "false"}
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a command ended with."""
+    """The result of a command."""
 
     exit_code: int
     document: dict[str, Any]
@@ -42,7 +42,7 @@ class CommandResult:
 
 
 class Suite:
-    """One installation in a folder of its own."""
+    """An installation in its own folder."""
 
     def __init__(self, data: Path, knobs: dict[str, str] | None = None) -> None:
         self.data = data
@@ -50,9 +50,9 @@ class Suite:
         self._dsns: dict[str, str] = {}
 
     def run(self, *arguments: str | Path) -> CommandResult:
-        """Run `classifeed … --json` and return how it ended.
+        """Run `classifeed … --json` and return its result.
 
-        In this process where that can be: a new one takes a second of a core to import its modules, hundreds of times.
+        The command runs in this process if possible: a new process takes a second of a core for imports.
         """
         if threading.current_thread() is not threading.main_thread():
             return self.run_process(*arguments)
@@ -62,7 +62,7 @@ class Suite:
         return _result_of(exit_code, stdout.getvalue(), stderr.getvalue())
 
     def run_process(self, *arguments: str | Path, timeout_s: float = 600) -> CommandResult:
-        """Run `classifeed … --json` in a process of its own and return how it ended."""
+        """Run `classifeed … --json` in a new process and return its result."""
         process = subprocess.run(
             [sys.executable, "-m", "classifeed_cli.main", *map(str, arguments), "--json"],
             capture_output=True,
@@ -85,15 +85,16 @@ class Suite:
 
     @property
     def services(self) -> list[str]:
-        """What is started; pictures only where offers have them, as each service takes its part of the cores that
-        three installations share.
+        """Services to start: pictures only if offers have pictures, since every service takes CPU.
+
+        Up to three installations share the cores.
         """
         pictures = self._environment["CLASSIFEED_OFFERS_PICTURES"] == "true"
         return [name for name in ServiceTable.load().services if pictures or name != "pictures"]
 
     def up(self) -> None:
         """Start everything and wait for health."""
-        self._dsns = {}  # of a start before
+        self._dsns = {}  # may have the DSNs of an earlier start
         only = ",".join(self.services)
         result = self.run_process("up", "--detach", "--timeout", "600", "--only", only, timeout_s=700)
         assert result.exit_code == 0, (result.document, result.stderr)
@@ -107,16 +108,16 @@ class Suite:
         return self.run("status").document
 
     def settle(self, timeout_s: float = 400) -> None:
-        """Wait until nothing is on its way any more."""
+        """Wait until no loads, events or documents are in progress."""
         result = self.run("settle", "--timeout", str(timeout_s))
         assert result.exit_code == 0, result.document
 
     def upload(self, file: Path, seller: str, *options: str, timeout_s: float = 300) -> CommandResult:
-        """Upload a file and wait for its end."""
+        """Upload a file and wait for the end of its load."""
         return self.run("feed", "upload", file, "--seller", seller, "--timeout", str(timeout_s), *options)
 
     def errors(self, task: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return everything that is wrong with the offers of a task."""
+        """Return all errors and warnings about the offers of a task."""
         result = self.run("task", "errors", task["seller_id"], task["namespace"], task["task_id"], "--limit", "100000")
         assert result.exit_code == 0, result.document
         return list(result.document["errors"])
@@ -141,13 +142,13 @@ class Suite:
             return connection.execute(sql, parameters).fetchall()
 
     def database_server(self) -> DatabaseServer:
-        """Return the server of all databases, as its superuser, who copies and replaces them."""
+        """Return the server of all databases with its superuser, who may copy and replace databases."""
         [dsn, *_] = self.status()["postgres"].values()
         password = json.loads((self.data / "keys" / "postgres.json").read_text())["postgres"]
         return DatabaseServer(make_conninfo(dsn, user="postgres", password=password, dbname="postgres"))
 
     def http(self, service: str, path: str) -> str:
-        """Return what a service says over HTTP."""
+        """Return the body of an HTTP response of a service."""
         address = self.status()["services"][service]["http"]
         with urllib.request.urlopen(f"{address}{path}", timeout=60) as response:
             return str(response.read().decode())
@@ -158,11 +159,11 @@ class Suite:
         return sum(float(value) for value in found)
 
     def kill(self, service: str, pids: Mapping[str, int] | None = None) -> None:
-        """Kill the processes of a service, as a machine that loses power would.
+        """Kill the processes of a service with SIGKILL.
 
         Args:
-            service: which.
-            pids: they, where there is no time to ask for them.
+            service: the name of the service.
+            pids: its pids, if there is no time to request its status.
         """
         for pid in (pids or self.status()["services"][service]["pids"]).values():
             os.kill(pid, signal.SIGKILL)
@@ -171,7 +172,7 @@ class Suite:
         """Wait for a condition.
 
         Raises:
-            AssertionError: it did not come true in time.
+            AssertionError: the condition is not true in time.
         """
         wait_until(condition, timeout_s, what, 0.1)
 

@@ -1,6 +1,6 @@
-"""A broker that stands still for longer than its session: afterwards every group has its members, and loads end.
+"""After a broker is stopped for longer than the session timeout, every group has its members, and loads end.
 
-In half of the pauses a consumer stands still past its session too, and in some the broker is killed meanwhile.
+In half of the pauses a consumer is stopped past its session timeout, too. In some the broker is killed meanwhile.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _SESSION_S = 10.0
 _CONSUMERS = ("offers", "processor", "searcher")
 _OFFERS = 1_000 if IS_LONG else 300
 _SELLERS = 3
-# Promised are 60 s; a slow machine may take longer, and the seconds are printed.
+# The promise is 60 s. A slow machine may need longer, so the test prints the seconds.
 _LIMIT_S = 300.0
 
 
 class Pause(NamedTuple):
-    """What happens in one pause."""
+    """The events of one pause."""
 
     number: int
     consumer: str | None
@@ -52,26 +52,26 @@ class Pause(NamedTuple):
 
 
 def plan_pauses() -> Iterator[Pause]:
-    """Every second pause stops a consumer, one in turn; every fifth kills the broker."""
+    """Yield the pauses: every second one stops a consumer, every fifth one kills the broker."""
     consumers = itertools.cycle(_CONSUMERS)
     for number in _PAUSES:
         yield Pause(number, next(consumers) if number % 2 == 0 else None, number % 5 == 3)
 
 
 class Groups:
-    """The consumer groups of an installation and how many members each should have."""
+    """The consumer groups of an installation, with the expected number of members of each."""
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
         self._expected = wait_until(self._steady, 60, "every group to have its members, in two looks")
 
     def _steady(self) -> dict[str, int] | None:
-        """Return the members of each group, unless one is taking partitions over."""
+        """Return the number of members of each group; None while a group rebalances."""
         found = self._count()
         return found if found and all(found.values()) and found == self._count() else None
 
     def _count(self) -> dict[str, int]:
-        # A client that saw its broker go may know no broker for minutes; each look has its own.
+        # After the loss of its broker a client may find none for minutes, so each poll has a new client.
         admin = AdminClient({"bootstrap.servers": self._bootstrap})
         listed = admin.list_consumer_groups(request_timeout=10).result()
         names = sorted(group.group_id for group in listed.valid if not group.group_id.startswith("look"))
@@ -85,16 +85,16 @@ class Groups:
         }
 
     def missing(self) -> dict[str, int]:
-        """Return the groups that lack members, with the members that they have."""
+        """Return the groups that lack members, with the number of members that they have."""
         try:
             now = self._count()
-        except KafkaException:  # the broker is not there yet
+        except KafkaException:  # the broker does not run yet
             return self._expected
         return {name: now.get(name, 0) for name, count in self._expected.items() if now.get(name, 0) < count}
 
 
 class Shops:
-    """Sellers who load again and again."""
+    """Sellers who load repeatedly."""
 
     def __init__(self, suite: Suite, seller: str, folder: Path) -> None:
         self._suite = suite
@@ -103,7 +103,7 @@ class Shops:
         self.sellers = [f"{seller}{letter}" for letter in "abc"[:_SELLERS]]
 
     def begin(self) -> Sequence[subprocess.Popen[str]]:
-        """Have each upload a file with other prices."""
+        """Start an upload with new prices for each seller."""
         self._revision += 1
         return [
             self._suite.start_command("feed", "upload", self._write(seller), "--seller", seller, "--timeout", "900")
@@ -111,7 +111,7 @@ class Shops:
         ]
 
     def end(self, uploads: Sequence[subprocess.Popen[str]]) -> None:
-        """Wait for the ends of all loads."""
+        """Wait for the end of all loads."""
         for upload in uploads:
             output, error = upload.communicate(timeout=_LIMIT_S)
             assert upload.returncode == 0, (output, error)
@@ -139,7 +139,7 @@ def test_groups_have_their_members_after_each_pause_of_the_broker(suite: Suite, 
         status = suite.status()
         broker = status["parts"]["kafka"]["pid"]
         uploads = shops.begin()
-        time.sleep(rng.random() * 3)  # so that the pause falls at any moment of the loads
+        time.sleep(rng.random() * 3)  # the pause begins at a random moment of the loads
         with ExitStack() as consumer:
             if pause.consumer is not None:
                 consumer.enter_context(stopped(*status["services"][pause.consumer]["pids"].values()))
@@ -149,12 +149,12 @@ def test_groups_have_their_members_after_each_pause_of_the_broker(suite: Suite, 
                     os.kill(broker, signal.SIGKILL)
             watch = Stopwatch(f"{pause}: loads have ended")
             if pause.consumer is not None:
-                time.sleep(_SESSION_S + 5)  # past its session, as the broker counts
+                time.sleep(_SESSION_S + 5)  # past the session timeout
         shops.end(uploads)
         slowest_s = max(slowest_s, watch.stop())
         watch = Stopwatch(f"{pause}: groups have their members")
         suite.wait(lambda: not groups.missing(), _LIMIT_S, "groups have their members")
         watch.stop()
         shops.check()
-    print(f"recovery: the slowest of {len(_PAUSES)} pauses: {slowest_s:.1f} s")  # noqa: T201 - for whoever measures
+    print(f"recovery: the slowest of {len(_PAUSES)} pauses: {slowest_s:.1f} s")  # noqa: T201 - a measurement
     suite.settle()

@@ -1,4 +1,4 @@
-"""No offer lost by any fault: processes and servers die or stand still, rows are damaged, while feeds are loaded."""
+"""No fault loses an offer: processes and servers die or are stopped, and rows are damaged, while feeds are loaded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261121"))
 _MOMENTS_OF_CHILDREN = 20  # the first moment, and one after each 20
 _OFFERS = 2_000 if IS_LONG else 500
 _SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
-# Dies by SIGKILL, but for PostgreSQL's second time: a fast shutdown, in which every connection is closed.
+# Every process dies by SIGKILL. PostgreSQL also gets a fast shutdown, which closes every connection.
 _SERVERS = (
     ("kafka", signal.SIGKILL),
     ("postgres", signal.SIGKILL),
@@ -42,7 +42,7 @@ _REMOVED = "REMOVED"
 
 
 class Shop:
-    """A seller whose feed changes with each revision: every price, and which offers it has."""
+    """A seller whose feed changes all prices and some of its offers with each revision."""
 
     def __init__(self, seller: str, folder: Path, site: Site) -> None:
         self.seller = seller
@@ -53,7 +53,7 @@ class Shop:
         self._site = site
 
     def publish(self, rng: random.Random) -> None:
-        """Put the next revision on the site."""
+        """Publish the next revision on the site."""
         ids = list(offer_ids(_OFFERS, prefix=self.seller))
         left_out = frozenset(rng.sample(ids, rng.randrange(1, _OFFERS // 10)))
         self.revision += 1
@@ -62,16 +62,16 @@ class Shop:
         self.link = self._site.put(f"/{self.seller}.yml", self._file.read_bytes())
 
     def least_price(self) -> int:
-        """Return the price below which no offer of the newest revision is; no skipped revision makes it a multiple."""
+        """Return the lowest price of the newest revision; skipped revisions do not multiply it."""
         return 1_000_000 + self.revision * 10_000
 
     def lasting(self) -> frozenset[str]:
-        """Return the offers that every revision has had."""
+        """Return the offers that every revision so far has."""
         return frozenset.intersection(*self.contents)
 
 
 class Watcher:
-    """Looks all the time: once a shop is loaded, an offer that every revision has had is there at every moment."""
+    """Polls all shops: after the first load, an offer that every revision has must exist at every moment."""
 
     def __init__(self, dsn: str, shops: list[Shop]) -> None:
         self._dsn = dsn
@@ -97,7 +97,7 @@ class Watcher:
                     for shop in self._shops:
                         self._look(connection, shop)
             except psycopg.OperationalError:
-                continue  # killed with its server; the next one looks again
+                continue  # the connection ended with its server; the next poll opens one
 
     def _look(self, connection: psycopg.Connection[Any], shop: Shop) -> None:
         lasting = shop.lasting()
@@ -118,7 +118,7 @@ def site() -> Iterator[Site]:
 
 
 def plan_strikes(rng: random.Random) -> list[tuple[str, signal.Signals]]:
-    """Draw who dies how: everyone once, and then services as the seed will have it; in any order."""
+    """Return the processes to kill and their signals: each process once, then random services; in random order."""
     strikes = [*_SERVERS, *((name, signal.SIGKILL) for name in _SERVICES)]
     strikes += [(rng.choice(_SERVICES), signal.SIGKILL) for _ in range(_MOMENTS - len(strikes))]
     rng.shuffle(strikes)
@@ -126,7 +126,7 @@ def plan_strikes(rng: random.Random) -> list[tuple[str, signal.Signals]]:
 
 
 def stop_children(suite: Suite, rng: random.Random) -> float:
-    """Stop the children of the searcher, then resume one and kill the other; return how soon `status` named both."""
+    """Stop the searcher's children, resume one and kill the other; return the seconds until `status` reports both."""
 
     def search() -> None:
         suite.run("search", "", "--limit", "1")
@@ -139,7 +139,7 @@ def stop_children(suite: Suite, rng: random.Random) -> float:
 
 
 def strike(suite: Suite, name: str, number: signal.Signals, then: Callable[[], object] = lambda: None) -> None:
-    """Kill a process, do something before the next one starts, and wait until that serves in its place."""
+    """Kill a process, call `then` before its successor starts, and wait until the successor serves."""
 
     def look() -> tuple[int, int, bool]:
         status = suite.status()
@@ -180,7 +180,7 @@ def test_offers_are_those_of_the_last_load_whatever_dies(
     with Watcher(suite.status()["postgres"]["offers"], shops) as watcher:
         for moment, (name, number) in enumerate(plan_strikes(rng)):
             rng.choice(shops).publish(rng)
-            time.sleep(rng.random())  # so that the blow falls at any moment of what is under way
+            time.sleep(rng.random())  # the fault comes at a random moment
             if name == "searcher" and not resting.is_damaged:
                 resting.damage_row()
                 strike(suite, name, number, resting.lose_index)
@@ -200,7 +200,7 @@ def test_offers_are_those_of_the_last_load_whatever_dies(
         resting.load(2)
         suite.settle(timeout_s=900)
     assert watcher.faults == []
-    assert watcher.looks > 30, "it looked while things went on"
+    assert watcher.looks > 30, "the watcher polled during the campaign"
     for shop in shops:
         check_at_rest(suite, shop)
     assert resting.is_found(RESTING_OFFERS)
@@ -208,7 +208,7 @@ def test_offers_are_those_of_the_last_load_whatever_dies(
 
 
 def is_loaded(suite: Suite, shop: Shop) -> bool:
-    """Whether the newest load has ended well and brought the newest revision."""
+    """Return whether the newest load succeeded and has the newest revision."""
     tasks = suite.run("task", "list", shop.seller, "default", "--limit", "1")
     if tasks.exit_code or not tasks.document["tasks"] or tasks.document["tasks"][0]["status"] != "SUCCEEDED":
         return False
@@ -233,7 +233,7 @@ def check_at_rest(suite: Suite, shop: Shop) -> None:
     for task in tasks:
         if task["status"] == "SUCCEEDED":
             counts_of(task)
-            assert task["statistics"]["total"] == task["expected_total"], "each record was answered once"
+            assert task["statistics"]["total"] == task["expected_total"], "each record has one result"
     history = suite.run("feed", "fetches", "--seller", shop.seller, "--limit", "1000").document["fetches"]
     loads = {fetch["name"]: fetch["task"] for fetch in history if fetch["outcome"] == "LOADED"}
     assert loads == {task["fetch"]: task["name"] for task in tasks}, "one task for each fetch, and none is lost"

@@ -1,4 +1,4 @@
-"""What engineers and other teams see: reflection, health, drain, service tokens, errors, exit codes."""
+"""Interfaces for engineers and other teams: reflection, health, drain, service tokens, errors, exit codes."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ PAGE = ROOT / "docs/how-to/call-it-from-another-program.md"
 
 
 def test_another_team_calls_as_its_page_says(suite: Suite, tmp_path: Path) -> None:
-    """With a token of its own, by every example of the page as it stands."""
+    """Run every example of the page with a token of the team."""
     grpcurl, bin_ = go_tool("grpcurl"), tmp_path / "bin"
     feed = write_feed(tmp_path / "feed.yml", 3, prefix="team")
     status = suite.status()["services"]
     environment = {
         **go_environment(),
-        # Before the tools of the project, so that those that the page has installed are taken.
+        # Before the project's tools, so that the examples use the tools that the page installs.
         "PATH": os.pathsep.join((str(bin_), str(grpcurl.parent), str(Path(sys.executable).parent), os.environ["PATH"])),
         "CLASSIFEED_DATA": str(suite.data),
         "GOBIN": str(bin_),
@@ -94,11 +94,11 @@ def test_another_team_calls_as_its_page_says(suite: Suite, tmp_path: Path) -> No
     run("sh", "-ec", token)
     environment["CLASSIFEED_TOKEN_FILE"] = str(tmp_path / "shop.token")
     blocking, concurrent = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    del environment["CLASSIFEED_DATA"]  # what finds the operator's token
+    del environment["CLASSIFEED_DATA"]  # otherwise the examples would find the operator's token
     assert "SUCCEEDED 3 added" in run(sys.executable, "-c", blocking, feed)
     assert "3 offers" in run(sys.executable, "-c", concurrent, feed)
     shown = run("sh", "-ec", described)
-    assert "// Where it stands." in shown
+    assert "// State of the task." in shown
     assert '"TASK_STATUS_SUCCEEDED"' in shown
     for folder in ("proto", "examples/go"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("contracts"))
@@ -121,7 +121,7 @@ def test_wrong_request_names_the_field(suite: Suite) -> None:
     assert "name" in result.stderr
 
 
-# Pictures does not run in this installation; its own jobs run by schedules in the tests of the service.
+# Pictures does not run in this installation; the tests of the service cover its scheduled jobs.
 @pytest.mark.parametrize("service", [service for service in JOB_SERVICES if service != "pictures"])
 def test_every_service_with_jobs_keeps_schedules(suite: Suite, service: str) -> None:
     status = suite.status()

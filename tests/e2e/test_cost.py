@@ -1,4 +1,4 @@
-"""What an offer costs on its whole way, as a ratio that no machine changes."""
+"""CPU of an offer in the whole suite, as a ratio that does not depend on the machine."""
 
 from __future__ import annotations
 

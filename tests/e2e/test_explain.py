@@ -1,4 +1,4 @@
-"""One offer explained end to end: what a seller reads of each outcome."""
+"""Explanations of offers through the whole suite: the texts that a seller reads for each outcome."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OFFER = (
 
 
 def write(path: Path, *offers: str) -> Path:
-    """Write a feed whose offers begin on line 4, one a line."""
+    """Write a feed with one offer per line, from line 4 on."""
     head = (
         '<?xml version="1.0" encoding="UTF-8"?>\n<yml_catalog><shop><categories><category id="1">Мебель</category>'
         '</categories>\n<currencies><currency id="RUB" rate="1"/></currencies><offers>\n'
@@ -51,7 +51,7 @@ def test_found_offer(suite: Suite, seller: str, tmp_path: Path) -> None:
     assert {"SOURCE", "FILE", "BATCH", "APPLIED", "REGISTERED", "SEARCHABLE"} <= {
         step["stage"] for step in reached if step.get("time")
     }
-    assert times == sorted(times), "each step has its time, in the order of the way"
+    assert times == sorted(times), "each step has its time, in order"
     assert not any(step["state"] in {"STOPPED", "UNKNOWN"} for step in document["steps"])
     assert not document["suggestion"]
 

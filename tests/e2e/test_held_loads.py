@@ -1,4 +1,4 @@
-"""Loads that would remove most offers, or make most prices wrong, wait for a decision, through the whole suite."""
+"""Loads that would remove most offers or make most prices wrong are held for a decision, through the whole suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that nobody can read, and a partition that cannot go on: the loads of other sellers end as ever."""
+"""Unreadable records and a blocked partition do not affect the loads of other sellers."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tests.e2e.topic import BATCH, TOPIC
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
 _OFFERS = 2_000 if IS_LONG else 400
 _SELLERS = 6
-_LARGE_BYTES = 1_040_000  # as large as the broker takes
-_LIMIT_S = 600  # promised are 90 s; a slow machine may take longer, and the seconds are printed
+_LARGE_BYTES = 1_040_000  # the largest record that the broker accepts
+_LIMIT_S = 600  # the promise is 90 s; a slow machine may need longer, so the test prints the seconds
 _BLOCK = """
 CREATE FUNCTION fail_on_purpose() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION 'broken on purpose'; END $$;
@@ -32,7 +32,7 @@ EXECUTE FUNCTION fail_on_purpose();
 
 
 class Topic:
-    """Writes what the processor never would."""
+    """Writes records that the processor would never write."""
 
     def __init__(self, suite: Suite) -> None:
         self._producer = Producer(
@@ -52,7 +52,7 @@ class Topic:
         return self._partition
 
     def send_garbage(self, keys: Sequence[str]) -> int:
-        """Write 50 small records and a large one that nobody can read; return how many."""
+        """Write unreadable records, 50 small ones and a large one; return their number."""
         for number in range(50):
             kind = (BATCH, "classifeed.feeds.v1.Unknown", None)[number % 3]
             self.send(keys[number % len(keys)], os.urandom(1 + number * 7), kind)
@@ -68,7 +68,7 @@ class Topic:
 
 @contextmanager
 def blocked(suite: Suite, seller: str) -> Iterator[None]:
-    """Have the database refuse every offer of a seller in the block."""
+    """Make the database refuse every offer of a seller within the block."""
     with psycopg.connect(suite.status()["postgres"]["offers"], autocommit=True) as connection:
         connection.execute("SET search_path = offers")
         connection.execute(_BLOCK.format(seller=seller))
@@ -79,7 +79,7 @@ def blocked(suite: Suite, seller: str) -> Iterator[None]:
 
 
 def load_all(suite: Suite, sellers: Sequence[str], folder: Path, what: str) -> None:
-    """Have all sellers load at once; all loads end."""
+    """Load the feeds of all sellers at the same time, and wait until all loads end."""
     files = {seller: write_feed(folder / f"{seller}.yml", _OFFERS, prefix=seller) for seller in sellers}
     watch = Stopwatch(what)
     uploads = {
@@ -100,7 +100,7 @@ def test_loads_end_beside_records_that_nobody_can_read(suite: Suite, seller: str
     sellers = [f"{seller}{letter}" for letter in "abcdef"[:_SELLERS]]
     before = suite.metric("offers", "classifeed_consumer_dead_letters_total")
     sent = Topic(suite).send_garbage(sellers)
-    load_all(suite, sellers, tmp_path, f"{_SELLERS} loads beside {sent} unreadable records")
+    load_all(suite, sellers, tmp_path, f"{_SELLERS} loads during {sent} unreadable records")
     suite.wait(
         lambda: suite.metric("offers", "classifeed_consumer_dead_letters_total") - before >= sent,
         _LIMIT_S,
@@ -128,14 +128,14 @@ def test_a_partition_that_cannot_go_on_is_named_and_holds_up_no_other(
 
         suite.wait(lambda: bool(named()), _LIMIT_S, f"status names partition {partition} of {TOPIC}")
         watch.stop()
-        load_all(suite, sellers, tmp_path, f"{_SELLERS} loads beside a blocked partition")
+        load_all(suite, sellers, tmp_path, f"{_SELLERS} loads during a blocked partition")
         assert "broken on purpose" in named()
         ready = json.loads(suite.http("offers", "/health/ready"))
         assert ready["status"] == "degraded"
         assert any(f"{TOPIC}[{partition}]" in what for items in ready["blocked"].values() for what in items)
         assert suite.metric("offers", "classifeed_consumer_blocked_seconds") > 0
         assert waiting.poll() is None
-    watch = Stopwatch("the load of a partition that goes on")
+    watch = Stopwatch("the load of a partition that continues")
     output, error = waiting.communicate(timeout=_LIMIT_S)
     watch.stop()
     assert waiting.returncode == 0, (output, error)

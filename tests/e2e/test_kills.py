@@ -1,4 +1,4 @@
-"""Order and loss: every service killed once in a load of 50,000 offers. The short campaign kills them in small ones."""
+"""Order and loss: each service is killed once in a load of 50,000 offers, or in small loads in the short campaign."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_every_service_is_killed_during_a_load(suite: Suite, seller: str, tmp_pa
     def is_applied(goal: int) -> bool:
         return applied() >= goal
 
-    # One after another at growing depth of the load; each must be back before the next goes. The processor goes at the
-    # first batch: it may be through with its file long before the others are with the offers.
+    # Services are killed one after another as the load progresses; each must be back before the next kill. The
+    # processor is killed at the first batch, since it may finish its file long before other services finish the offers.
     for depth, service in enumerate(("processor", "offers", "receiver", "indexer", "searcher", "api")):
         goal = max(1, depth * 40)
         suite.wait(partial(is_applied, goal), 900, f"{goal} batches are applied")
@@ -44,7 +44,7 @@ def test_every_service_is_killed_during_a_load(suite: Suite, seller: str, tmp_pa
             return bool(found["pids"] != pids[service] and found["state"] == "SERVING")
 
         suite.wait(is_back, 300, f"{service} is back")
-    # The command watched through the api, which was killed under it: it waited and went on.
+    # The command watched through the api, which was killed meanwhile; the command waited and continued.
     printed, errors = command.communicate(timeout=2000)
     assert command.returncode == 0, (printed, errors)
     task = json.loads(printed)

@@ -1,4 +1,4 @@
-"""Feeds by link through the whole suite: what is fetched when, what makes a task, what is reported of failures."""
+"""Feeds by link through the whole suite: when files are fetched, which make a task, how failures are reported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def content(tmp_path: Path, seller: str) -> bytes:
 
 
 class Feed:
-    """One feed, by the command line."""
+    """A feed, used through the command line."""
 
     def __init__(self, suite: Suite, seller: str) -> None:
         self._suite = suite
@@ -45,19 +45,19 @@ class Feed:
         return result.document
 
     def add(self, link: str, *options: str, every_s: int = _EVERY_S) -> None:
-        """Make the feed."""
+        """Create the feed."""
         add = ("feed", "add", link, "--no-wait", "--seller", self._seller, "--every", f"{every_s}s")
         result = self._suite.run(*add, *options)
         assert result.exit_code == 0, (result.document, result.stderr)
 
     def fetches(self) -> list[dict[str, Any]]:
-        """Return the fetches that have ended, the oldest first."""
+        """Return the finished fetches, the oldest first."""
         history = self.do("fetches", "--limit", "1000")["fetches"]
         ended = [fetch for fetch in history if fetch["outcome"] not in {"QUEUED", "RUNNING"}]
         return sorted(ended, key=lambda fetch: int(fetch["fetch_id"]))
 
     def await_fetches(self, count: int) -> list[dict[str, Any]]:
-        """Wait until so many fetches have ended."""
+        """Wait until `count` fetches have ended, and return them."""
 
         def ended() -> list[dict[str, Any]]:
             found = self.fetches()
@@ -66,7 +66,7 @@ class Feed:
         return wait_until(ended, 300, f"{count} fetches have ended", 0.5)
 
     def pause(self) -> int:
-        """Pause the feed, wait until no fetch of it comes any more, and return how many have ended."""
+        """Pause the feed, wait until no fetch is in progress or scheduled, and return the number of finished ones."""
         assert self.do("pause")["status"] == "PAUSED"
         wait_until(lambda: not self.do("show")["state"].get("next_fetch_time"), 60, "the loader to know of the pause")
 
@@ -74,14 +74,14 @@ class Feed:
             history = self.do("fetches", "--limit", "1000")["fetches"]
             return 0 if any(fetch["outcome"] in {"QUEUED", "RUNNING"} for fetch in history) else len(history)
 
-        return wait_until(ended, 300, "no fetch is under way", 0.5)
+        return wait_until(ended, 300, "no fetch is in progress", 0.5)
 
     def tasks(self) -> list[dict[str, Any]]:
         """Return the tasks of the namespace, the newest first."""
         return list(self._suite.run("task", "list", self._seller, "default").document["tasks"])
 
     def await_task(self, count: int) -> dict[str, Any]:
-        """Wait until the namespace has so many tasks, all ended, and return the newest."""
+        """Wait until the namespace has `count` tasks and all have ended; return the newest."""
 
         tasks: list[dict[str, Any]] = []
 
@@ -112,7 +112,7 @@ def test_etag_spares_the_download_and_the_task(
     first, second = feed.await_fetches(2)[:2]
     assert (first["outcome"], first["http_status"]) == ("LOADED", 200)
     assert (second["outcome"], second["http_status"]) == ("NOT_MODIFIED", 304)
-    assert second["task"] == first["task"], "it names the load that brought the file"
+    assert second["task"] == first["task"], "it names the load that had the file"
     task = feed.await_task(1)
     assert counts_of(task) == {"added": _OFFERS}
     assert set(suite.offers(seller)) == set(offer_ids(_OFFERS, prefix=seller))
@@ -170,7 +170,7 @@ def test_failure_has_a_message_and_the_next_fetch_is_later(
     ).total_seconds()
     assert wait_s > _EVERY_S, "backed off"
     if fault[0] == "status" and fault[2]:
-        assert wait_s >= 29, "the site asked for 30 s"
+        assert wait_s >= 29, "the site requested 30 s"
     assert feed.tasks() == []
 
 
@@ -193,7 +193,7 @@ def test_pause_resume_and_run_now(site: Site, feed: Feed, content: bytes) -> Non
     run = feed.do("run", "--force")
     assert run["fetch"]["outcome"] == "LOADED"
     assert counts_of(run["task"]) == {"unchanged": _OFFERS}
-    assert len(feed.fetches()) == before + 1, "nothing but what was asked for"
+    assert len(feed.fetches()) == before + 1, "only the requested fetch"
     assert feed.do("resume")["status"] == "ACTIVE"
     feed.await_fetches(before + 2)
 
@@ -202,7 +202,7 @@ def test_pause_resume_and_run_now(site: Site, feed: Feed, content: bytes) -> Non
 def test_remove_takes_the_offers_or_leaves_them_by_hand(
     suite: Suite, site: Site, feed: Feed, seller: str, content: bytes, disposition: str, left: int
 ) -> None:
-    # A fetch on its way may still make a task, which is superseded: here none is.
+    # A fetch in progress may still make a task, which is superseded. Here no fetch is in progress.
     feed.add(site.put("/removed.yml", content), every_s=3600)
     feed.await_task(1)
     feed.do("remove", "--disposition", disposition)
@@ -234,7 +234,7 @@ def test_upload_beside_a_feed_by_link_is_refused_unless_forced(
     assert len(suite.offers(seller)) == _OFFERS
     assert suite.upload(file, seller, "--force", "--allow-removals").document["status"] == "SUCCEEDED"
     assert len(suite.offers(seller)) == 3
-    # The file behind the link is as before, but it is not what the namespace holds now.
+    # The file of the link is unchanged, but the namespace has the offers of another file.
     feed.do("resume")
     assert counts_of(feed.await_task(3))["added"] == _OFFERS - 3
 

@@ -19,7 +19,7 @@ _COUNTS = ("added", "updated", "unchanged", "rejected_validation", "rejected_mod
 
 
 def counts_of(task: dict[str, Any]) -> dict[str, int]:
-    """Return the counts that are not zero; check the invariant of them all."""
+    """Return the counts that are not zero after checking their sum."""
     numbers = {name: int(task["statistics"][name]) for name in (*_COUNTS, "removed", "made_manual")}
     assert int(task["statistics"]["total"]) == sum(numbers[name] for name in _COUNTS)
     return {name: count for name, count in numbers.items() if count}
@@ -28,7 +28,7 @@ def counts_of(task: dict[str, Any]) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("name", "word", "finds"),
     [
-        # Words of a title in another form (case, alphabet, blanks in a code), and an id that they must find.
+        # Words of a title with other case, alphabet or blanks, and the id of the offer that they must find.
         ("yml_vtt_cp1251.yml", "картриджами & В3Р-20 А", "1005402"),
         ("yml_wheels_2011.xml", "pirelli 225 70R15C", "349"),
         ("yml_autoparts.xml", "механические", "53634212"),
@@ -131,7 +131,7 @@ def test_replace_semantics(suite: Suite, seller: str, tmp_path: Path) -> None:
     for external_id in dearer:
         at = text.index(f'<offer id="{external_id}"')
         start = text.index("<price>", at) + len("<price>")
-        text = text[:start] + "3" + text[start + 1 :]  # from 200 and more: a factor that the guard lets pass
+        text = text[:start] + "3" + text[start + 1 :]  # prices of 200 and more: a factor that the price guard accepts
     second = tmp_path / "second.yml"
     second.write_text(text)
     task = suite.upload(second, seller).document
@@ -175,14 +175,14 @@ def test_a_load_is_canceled_in_the_middle_and_the_one_before_is_run_again(
     number = canceled.document["task_id"]
     again = suite.run("task", "cancel", seller, "default", number).document
     assert (again["status"], again["end_time"]) == ("CANCELED", canceled.document["end_time"])
-    assert kept < suite.offers(seller).keys() < kept | set(offer_ids(20_000)), "some were added, and none is removed"
+    assert kept < suite.offers(seller).keys() < kept | set(offer_ids(20_000)), "some were added, none was removed"
 
     undo = suite.run("task", "rerun", seller, "default", first["task_id"], "--allow-removals", "--timeout", "300")
     assert (undo.exit_code, undo.document["status"]) == (0, "SUCCEEDED"), undo.document
     assert undo.document["rerun_of"] == first["name"]
     assert suite.offers(seller).keys() == kept
     counts = counts_of(suite.run("task", "show", seller, "default", number).document)
-    assert int(undo.document["statistics"]["removed"]) == counts["added"], "each that was added is counted, and gone"
+    assert int(undo.document["statistics"]["removed"]) == counts["added"], "each added offer is counted and removed"
 
     [listed] = suite.run("feed", "list", "--seller", seller).document["feeds"]
     assert (listed["namespace"], listed["settings"]["source"]["url"]) == ("default", "")
@@ -199,7 +199,7 @@ def test_make_manual_keeps_and_a_later_load_takes_back(suite: Suite, seller: str
     assert counts_of(task) == {"unchanged": 25, "made_manual": 15}
     offers = suite.offers(seller)
     assert Counter(offer["origin"] for offer in offers.values()) == {"FEED": 25, "MANUAL": 15}
-    # Kept by hand: a load that lacks them, with DELETE this time, leaves them alone.
+    # Offers made by hand: a load without them keeps them, even with DELETE.
     assert counts_of(suite.upload(part, seller).document) == {"unchanged": 25}
     suite.upload(whole, seller)
     assert Counter(offer["origin"] for offer in suite.offers(seller).values()) == {"FEED": 40}
@@ -254,4 +254,4 @@ def test_broken_file_changes_nothing(suite: Suite, seller: str, tmp_path: Path, 
         assert (task["error_code"], int(task["error_line"])) == expected
         assert (int(task["error_column"]) >= 1) is (kind != "empty")
     assert suite.offers(seller) == before
-    assert counts_of(suite.upload(sound, seller).document) == {"unchanged": 60}, "the namespace goes on"
+    assert counts_of(suite.upload(sound, seller).document) == {"unchanged": 60}, "the namespace accepts loads again"

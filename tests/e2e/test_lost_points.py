@@ -1,4 +1,4 @@
-"""Moderation's database is put back while points are created: lost points leave the search, the others equal it."""
+"""Moderation's database is restored while points are created: the search loses the lost points and keeps the others."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3000)]
 
 _ROUNDS = 5 if IS_LONG else 1
 _POINTS = 10 if IS_LONG else 2
-# Two minutes are the promise on a machine of its own.
+# The promise is two minutes on an otherwise idle machine.
 _LIMIT_S = 600.0
 _AT = ("--at", "55.75,37.62")
 
 
 class Points:
-    """Points with a word of their own, as their authors and buyers see them."""
+    """Points with a unique word, as their authors and buyers see them."""
 
     def __init__(self, suite: Suite, installation: Installation) -> None:
         self._suite = suite
@@ -37,7 +37,7 @@ class Points:
         return point_id
 
     def try_to_add(self, point_id: str) -> bool:
-        """Create a point; return False where the service is away."""
+        """Create a point; return False if the service is unavailable."""
         text = f"Two cars {self.word} {point_id}"
         created = self._suite.run("point", "add", *_AT, "--tag", "accident", "--text", text, "--id", point_id)
         return created.exit_code == 0
@@ -78,7 +78,7 @@ def test_points_that_a_restored_moderation_lost_leave_the_search(suite: Suite, p
         lost = {points.add() for _ in range(_POINTS)}
         removed = next(iter(kept))
         suite.wait(lambda: suite.run("point", "remove", removed).exit_code == 0, _LIMIT_S, "the point is removed")
-        suite.wait(lambda: points.found() == lost | kept - {removed}, _LIMIT_S, "what changed since is found")
+        suite.wait(lambda: points.found() == lost | kept - {removed}, _LIMIT_S, "changes since the backup are found")
         began_s = time.monotonic()
         server.restore(dsn, backup)
 

@@ -1,7 +1,7 @@
-"""State of the processor that is lost: results that nobody has read, the newest task, a whole database gone back.
+"""The processor recovers from lost state: unread results, the newest task, an older copy of the whole database.
 
-After each, and without a restart or a statement by hand, the load or the next one of its namespace ends within three
-minutes, and the offers are those of the newest file that was accepted.
+After each loss, the load or the next load of the namespace ends within three minutes, without a restart or manual SQL.
+The offers are then those of the newest accepted file.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from tests.e2e.test_loads import counts_of
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
 _RESULTS = "feeds.offer-results.v1"
 _OFFERS = 4_000 if IS_LONG else 2_000
-_SENT_AT_ONCE = 8  # batches: more are noted as sent only when the first ones have gone
+_SENT_AT_ONCE = 8  # batches; the next ones are recorded as sent only after the first ones are sent
 _PROMISED_S = 180
-# A slow machine may take longer than is promised; the seconds are printed.
+# A slow machine may need longer than promised, so the test prints the seconds.
 _LIMIT_S = 3 * _PROMISED_S
 
 
 class Loads:
-    """A seller who uploads one file after another; each has other prices, and other offers left out."""
+    """A seller who uploads one file after another; each has different prices and lacks different offers."""
 
     def __init__(self, suite: Suite, seller: str, folder: Path) -> None:
         self.suite = suite
@@ -46,7 +46,7 @@ class Loads:
         self.expected: frozenset[str] = frozenset()
 
     def begin(self) -> subprocess.Popen[str]:
-        """Upload the next revision."""
+        """Start the upload of the next revision."""
         self._revision += 1
         left_out = frozenset(list(offer_ids(_OFFERS))[self._revision : self._revision * 20])
         write_feed(self._file, _OFFERS, revision=self._revision * 10_000, skip=left_out)
@@ -56,11 +56,11 @@ class Loads:
         )
 
     def load(self) -> dict[str, Any]:
-        """Upload the next revision and return its task, which has succeeded."""
+        """Upload the next revision and return its successful task."""
         return self.end(self.begin())
 
     def end(self, command: subprocess.Popen[str]) -> dict[str, Any]:
-        """Wait for the end of an upload and return its task, which has succeeded."""
+        """Wait for the end of an upload and return its successful task."""
         output, error = command.communicate(timeout=_LIMIT_S + 60)
         assert command.returncode == 0, (output, error)
         task: dict[str, Any] = json.loads(output)
@@ -81,12 +81,12 @@ class Loads:
         )
 
     def applied(self) -> int:
-        """How many batches offers has applied."""
+        """Return the number of batches that offers has applied."""
         query = "SELECT count(*) FROM applied_batches WHERE seller_id = %s"
         return int(self.suite.query("offers", query, self.seller)[0][0])
 
     def without_result(self) -> int:
-        """How many batches the processor has sent without having read their results."""
+        """Return the number of sent batches whose results the processor has not read."""
         query = "SELECT count(*) FROM offer_batches WHERE seller_id = %s AND answered_at IS NULL"
         return int(self.suite.query("processor", query, self.seller)[0][0])
 
@@ -97,7 +97,7 @@ def loads(suite: Suite, seller: str, tmp_path: Path) -> Loads:
 
 
 class Processor:
-    """The processor's database, which may lose something."""
+    """The processor's database, with methods to lose state."""
 
     def __init__(self, suite: Suite) -> None:
         self._dsn = suite.status()["postgres"]["processor"]
@@ -108,11 +108,11 @@ class Processor:
         return self._server.back_up(self._dsn)
 
     def restore(self, backup: str) -> None:
-        """Replace the whole database by a copy made before."""
+        """Replace the whole database by an earlier copy."""
         self._server.restore(self._dsn, backup)
 
     def execute(self, sql: str, *parameters: object) -> None:
-        """Change its tables, as a fault would."""
+        """Run a statement on its tables."""
         with psycopg.connect(self._dsn, options="-c search_path=processor") as connection:
             connection.execute(sql, parameters)
 
@@ -129,7 +129,7 @@ def processor(suite: Suite) -> Iterator[Processor]:
 
 
 def delete_results(suite: Suite) -> int:
-    """Delete every record of the results, read or not; return how many there were."""
+    """Delete every record of the topic of results; return their number."""
     bootstrap = suite.status()["kafka"]
     admin = AdminClient({"bootstrap.servers": bootstrap})
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "look"})
@@ -154,9 +154,9 @@ def test_a_load_ends_whose_results_are_lost(suite: Suite, loads: Loads) -> None:
             command = loads.begin()
             suite.wait(lambda: loads.without_result() > _SENT_AT_ONCE, _LIMIT_S, "the first of the batches are sent")
             reader.enter_context(stopped(*services["processor"]["pids"].values()))
-        suite.wait(lambda: loads.applied() > before, _LIMIT_S, "offers goes on")
+        suite.wait(lambda: loads.applied() > before, _LIMIT_S, "offers continues")
         settled = [-1, loads.applied()]
-        while settled[-1] != settled[-2]:  # what is sent is applied, and its results are on the topic
+        while settled[-1] != settled[-2]:  # until offers has applied all sent batches and sent their results
             time.sleep(2)
             settled.append(loads.applied())
         assert delete_results(suite) > 0
@@ -206,7 +206,7 @@ def test_a_load_ends_that_was_under_way_in_the_backup(suite: Suite, loads: Loads
     backup = processor.back_up()
     ended = loads.end(command)
     processor.restore(backup)
-    watch = Stopwatch("a load that was under way in the backup")
+    watch = Stopwatch("a load that was in progress in the backup")
 
     def has_ended() -> bool:
         found = suite.run("task", "show", loads.seller, "default", ended["task_id"])

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 FORBIDDEN = "Write to me on WhatsApp +7 900 123-45-67"
 MANY = 3_000 if IS_LONG else 600
 REPEATED = 50_000 if IS_LONG else 1_000
-_SOON_S = 120.0  # a slow machine takes its time
+_SOON_S = 120.0  # for slow machines
 
 Row = tuple[str, str, str, int]
 """Id, title, description, price."""
@@ -48,7 +48,7 @@ def write_rows(path: Path, rows: Iterable[Row]) -> Path:
 
 @contextmanager
 def stopped(suite: Suite, service: str) -> Iterator[None]:
-    """Have a service stand still, as one that hangs does."""
+    """Stop the processes of a service for the block, as if it hung."""
     pids = list(suite.status()["services"][service]["pids"].values())
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
@@ -75,7 +75,7 @@ def test_a_forbidden_text_is_refused_with_its_reason_until_it_is_corrected(
     file = write_rows(tmp_path / "bad.yml", [*sound, bad])
     task = suite.upload(file, seller).document
     suite.settle()
-    # The verdict may have come before the load's end or after it: its count is moved once, and the sum stays.
+    # The verdict may come before or after the end of the load: it moves its count once, and the sum stays.
     assert counts_of(task_of(suite, seller, task)) == {"added": 2, "rejected_moderation": 1}
     assert set(titles_found(suite, seller)) == {"a", "b"}
     [error] = [each for each in suite.errors(task) if each["level"] == "ERROR"]
@@ -104,7 +104,7 @@ def test_a_forbidden_text_is_refused_with_its_reason_until_it_is_corrected(
     assert suite.errors(mended) == []
     assert set(titles_found(suite, seller)) == {"a", "b", "c"}
 
-    # A rejection long after the load has ended moves its count, however often it comes.
+    # A rejection long after the end of the load moves its count once, even if it is repeated.
     for _ in range(2):
         suite.run("moderation", "apply", f"offer/{seller}/default/c", "text_toloka_spam")
         suite.settle()
@@ -126,7 +126,7 @@ def test_while_the_verdict_service_is_silent_the_approved_text_is_found_with_the
     ]  # fmt: skip
     with stopped(suite, "cleanweb"):
         task = suite.upload(write_rows(tmp_path / "after.yml", after), seller).document
-        assert task["status"] == "SUCCEEDED", "nobody waits for a verdict"
+        assert task["status"] == "SUCCEEDED", "the load waits for no verdict"
         expected = {"a": (f"Old lamp {seller}", 110.0), "b": (f"Chair {seller}", 220.0)}
         suite.wait(lambda: titles_found(suite, seller) == expected, _SOON_S, "new prices, old texts, no new offer")
         waiting = suite.run("moderation", "pending", "--kind", "offer", "--limit", "1000").document["subjects"]

@@ -1,4 +1,4 @@
-"""A database or an index is put back to what it was before a load: the search is fresh again by itself, and whole."""
+"""After a restore of a database or an index from before a load, the search becomes fresh and complete automatically."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
 
 _OFFERS = 2_000 if IS_LONG else 600
 _PRICE_STEP = 10_000
-# Two minutes are the promise on a machine of its own.
+# The promise is two minutes on an otherwise idle machine.
 _LIMIT_S = 1200
 
 
 class Load:
-    """A seller with revisions of a feed: each one changes every price, and the offers at both ends."""
+    """A seller with revisions of a feed; each revision changes every price, and the first and last offers."""
 
     def __init__(self, suite: Suite, seller: str, folder: Path) -> None:
         self._suite, self._seller, self._folder = suite, seller, folder
@@ -38,7 +38,7 @@ class Load:
         assert result.exit_code == 0, result.document
 
     def is_fresh(self, revision: int) -> bool:
-        """Whether the search has all of a revision, and nothing else."""
+        """Return whether the search has exactly the offers of a revision."""
         found = [
             self._suite.run("search", query, "--seller", self._seller, "--limit", "1")
             for query in (f"price:[{revision * _PRICE_STEP} TO *]", "*")
@@ -90,7 +90,7 @@ _LOSSES = {
 }
 
 
-# A campaign has them all.
+# Only the long campaign has all losses.
 _DEFAULT = ["receiver", "offers"]
 
 
@@ -115,7 +115,7 @@ def test_search_is_fresh_again_after_a_restore(suite: Suite, seller: str, tmp_pa
         assert seconds < _LIMIT_S, (lost, named)
         for service, row in suite.status()["services"].items():
             named += [f"{seconds:.0f} s {service}: {line}" for line in row["problems"]]
-        # The first look may still find what was there before anybody noticed the loss.
+        # The first poll may still find the state before the loss was noticed.
         was_stale = was_stale or seconds > 20 or not load.is_fresh(2)
         time.sleep(0.5)
     fresh_s = time.monotonic() - began_s
@@ -124,7 +124,7 @@ def test_search_is_fresh_again_after_a_restore(suite: Suite, seller: str, tmp_pa
     print(f"{lost}: fresh after {fresh_s:.0f} s, index equal to the registry after {settled_s:.0f} s")  # noqa: T201
     print("\n".join(dict.fromkeys(named)))  # noqa: T201
     assert load.is_fresh(2)
-    # Changes after the restore come through as well: none is taken for a repetition.
+    # Changes after the restore reach the search, too: none counts as a repetition.
     load.upload(3)
     suite.settle(timeout_s=_LIMIT_S)
     assert load.is_fresh(3)
@@ -136,6 +136,6 @@ def test_search_is_fresh_again_after_a_restore(suite: Suite, seller: str, tmp_pa
     [(texts,)] = suite.query(
         "moderation", "SELECT count(*) FROM subjects WHERE seller_id = %s AND status = 'APPROVED'", seller
     )
-    assert texts == _OFFERS, "what moderation had lost it has read again, and judged"
+    assert texts == _OFFERS, "moderation has read and judged the lost texts again"
     total = int(suite.run("search", "*", "--limit", "1").document["total"])
     assert total == documents, "as many are found as the registry has"

@@ -1,4 +1,4 @@
-"""Reviewers of the texts that the rules cannot decide: a lease each, and no opinion without a lease."""
+"""Reviewers of texts that the rules cannot decide: each has one lease, and opinions need a lease."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.e2e.waiting import wait_until
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 
 _TEXTS = 30
-# No rule finds anything here, and the score of the model is above all others of the suite's texts.
+# No rule matches this text, and the model's score is higher than that of any other text in the suite.
 _DOUBTFUL = (
     "You are all so ugly and dumb that nobody wants you, get lost. dead end ahead. козёл на дороге отбился от стада. "
     "Инвестируй получи завтра"
@@ -47,14 +47,14 @@ class Reviewer:
         assert signed_in.status_code == 204, signed_in.text
 
     def open_page(self, after: int = 0) -> int | None:
-        """Return the number of the review that the page shows; None: no text waits."""
+        """Return the id of the review that the page shows; None if no text waits."""
         shown = self._call(lambda: self._browser.get(_PAGE, params={"after": after}))
         found = re.findall(r'data-review="(\d+)"', shown.text)
         assert found or "nothing-waits" in shown.text, shown.text
         return int(found[0]) if found else None
 
     def submit(self, review_id: int) -> tuple[int, str]:
-        """Send the opinion that a text is clean; return the status, and the reason of a refusal."""
+        """Submit the opinion that a text is clean; return the status, and the reason of a refusal."""
         content = {"review_id": review_id, "verdicts": []}
         response = self._call(lambda: self._browser.post("/reviews/opinions", json=content))
         return response.status_code, response.json().get("reason", "")
@@ -64,7 +64,7 @@ class Reviewer:
         self._browser.close()
 
     def _call(self, send: Callable[[], httpx.Response]) -> httpx.Response:
-        """Return the response; a refusal for the rate, and a connection to a killed process, are repeated."""
+        """Return the response; retry after the rate limit and after a connection to a killed process."""
 
         def respond() -> httpx.Response | None:
             try:
@@ -116,7 +116,7 @@ def test_thirty_pages_hold_one_text_and_no_opinion_counts_without_a_lease(
 
     rng = random.Random(seller)
     rounds = 0
-    # A text that one of them holds is none for the other one: it comes in a later round.
+    # A text that one reviewer holds is not shown to the other, who gets it in a later round.
     while (None,) in read("verdicts"):
         rounds += 1
         assert rounds < 3 * _TEXTS, "each round has an opinion"

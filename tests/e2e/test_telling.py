@@ -1,4 +1,4 @@
-"""What the services report of a load by themselves: lines of their logs, and metrics, which are those of the page."""
+"""Log lines and metrics of a load; the metrics are those of the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOVED = {
 
 
 def lines_of(suite: Suite, *options: str) -> list[dict[str, Any]]:
-    """Return the lines of all services that are JSON."""
+    """Return the JSON log lines of all services."""
     result = suite.run("logs", "-n", "10000", *options)
     assert result.exit_code == 0, result.document
     return [line for line in result.document["lines"] if "timestamp" in line]
@@ -42,7 +42,7 @@ def test_a_load_is_reported_by_logs_and_metrics(suite: Suite, seller: str, tmp_p
     def lines_of_load() -> list[dict[str, Any]]:
         return lines_of(suite, "--task", f"{seller}/{task['namespace']}/{task['task_id']}")
 
-    # It is written after the commit that the command has seen.
+    # The line is written after the commit that the command has seen.
     suite.wait(lambda: any(line["event"] == "feeds.load.ended" for line in lines_of_load()), 60, "the end is logged")
     lines = lines_of_load()
     assert {line["timestamp"][-1] for line in lines_of(suite)} == {"Z"}, "although TIMEZONE is that of Tokyo"
@@ -55,7 +55,7 @@ def test_a_load_is_reported_by_logs_and_metrics(suite: Suite, seller: str, tmp_p
     assert numbers == []
     suite.settle()
     grown = {name: value - before[name] for name, value in figures(suite).items()}
-    # Other tests may have left something that is counted now.
+    # Other tests may have left work that is counted now.
     assert grown["classifeed_loads_total"] >= grown["classifeed_load_duration_seconds_count"] >= 1
     assert grown["classifeed_load_read_bytes_total"] >= path.stat().st_size
     assert min(grown["classifeed_offers_total"], grown["classifeed_time_to_searchable_seconds_count"]) >= 30

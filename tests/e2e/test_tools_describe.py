@@ -1,4 +1,4 @@
-"""What operators read while a part of the suite or a service stands still."""
+"""Texts for operators while a service or a server is stopped."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_commands_report_what_does_not_respond_and_end_in_time(healthy: Suite, s
     assert {each["service"] for each in listed["queues"]} >= {"loader", "offers"}
     assert f"processor at {processor['grpc']} " in queues_err
     error = json.loads(tasks_out)["error"]
-    assert error["metadata"]["address"] == processor["grpc"], "not the api, which answers"
-    assert tasks.returncode in {3, 4}, "away or silent, as its connection was there or not"
+    assert error["metadata"]["address"] == processor["grpc"], "not the api, which responds"
+    assert tasks.returncode in {3, 4}, "unavailable or silent, depending on an open connection"
     assert f"processor at {processor['grpc']} " in error["message"]
     assert error["message"].endswith("`classifeed status` says what is wrong.")
 
@@ -85,9 +85,9 @@ def test_what_a_service_misses_has_its_cause_and_its_time(healthy: Suite) -> Non
         first, again = suite.status(), suite.status()
         row = first["services"]["processor"]
         assert row["problems"][0].startswith("kafka: "), row
-        assert row["fixes"][0] == "It continues by itself once kafka works again."
+        assert row["fixes"][0] == "It continues automatically once kafka works again."
         for kind, name in (("parts", "kafka"), ("services", "processor")):
-            assert first[kind][name]["since"] == again[kind][name]["since"], "however often it is asked"
+            assert first[kind][name]["since"] == again[kind][name]["since"], "the same in every response"
     api_log = suite.data / "logs" / "api.log"
     with stopped(began["postgres"]):
         written_before = api_log.stat().st_size

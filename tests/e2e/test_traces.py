@@ -1,4 +1,4 @@
-"""One trace from the upload to the index: through jobs, Kafka, rows and the queue of documents."""
+"""One trace covers an upload up to the index: through jobs, Kafka, tables and the queue of documents."""
 
 from __future__ import annotations
 

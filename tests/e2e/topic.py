@@ -1,4 +1,4 @@
-"""What stands on feeds.offer-requests.v1, read as any consumer could."""
+"""Messages on feeds.offer-requests.v1, read as any consumer could."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH = offer_requests_pb2.OfferBatch.DESCRIPTOR.full_name
 
 
 class Sent(NamedTuple):
-    """One message about a seller; an end has no batch_id."""
+    """A message about a seller; the end of a run has no batch_id."""
 
     task_id: int
     run: int
@@ -23,7 +23,7 @@ class Sent(NamedTuple):
 
 
 def requests_of(bootstrap: str, seller: str) -> list[Sent]:
-    """Return everything on the topic about a seller, in order."""
+    """Return all messages about a seller, in order."""
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": f"look-{uuid.uuid4()}", "enable.partition.eof": True}
     )
@@ -54,14 +54,14 @@ def _parse(kind: str, value: bytes) -> Sent:
 
 
 def check_runs(sent: list[Sent]) -> dict[tuple[int, int], int]:
-    """Check that each run has its batches without a gap and its end strictly last; return the batches of each run."""
+    """Check that each run has its batches without gaps and ends last; return the number of batches of each run."""
     runs: defaultdict[tuple[int, int], list[int | None]] = defaultdict(list)
     for message in sent:
         runs[message.task_id, message.run].append(message.batch_id)
     counts: dict[tuple[int, int], int] = {}
     for run, numbers in runs.items():
         batches = [number for number in numbers if number is not None]
-        # An end may be sent twice after a crash, but no batch comes after one.
+        # After a crash the end may be sent twice, but no batch follows it.
         after_end = numbers[numbers.index(None) :] if None in numbers else []
         assert set(after_end) <= {None}, f"run {run}: a batch came after the end"
         assert sorted(set(batches)) == list(range(1, max(batches, default=0) + 1)), f"run {run}: a batch is missing"

@@ -1,4 +1,4 @@
-"""Waiting for what a suite does by itself."""
+"""Waiting for conditions in a running suite."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 def wait_until(condition: Callable[[], T | None], timeout_s: float, what: str, pause_s: float = 0.2) -> T:
-    """Return the first true value of a condition, without spending more than a third of a core on looking.
+    """Return the first true value of a condition; polling takes at most a third of a core.
 
     Raises:
-        AssertionError: there was none in time.
+        AssertionError: the condition is not true in time.
     """
     began_s = time.monotonic()
     ends_at = began_s + timeout_s

@@ -1,1 +1,1 @@
-"""Tests that have an installation of their own, apart from those that share one: two at a time would be slower."""
+"""Tests with their own installation, apart from tests that share one: two installations at a time would be slower."""

@@ -1,4 +1,4 @@
-"""The job engine without the suite: installed by pip from two folders, and used as its documents say."""
+"""The job engine without the suite, installed by pip from two folders and used as its documents say."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(1200)]
 ROOT = Path(__file__).resolve().parents[2]
 _MEMBERS = ("libs/common", "libs/jobs")
 _MOST_PACKAGES = 15
-_MOST_MB = 40  # beside the drivers
+_MOST_MB = 40  # without the drivers
 _TIMEOUT_S = 300
 
 
 def blocks(path: str) -> list[str]:
-    """Return the Python of a page."""
+    """Return the Python blocks of a page."""
     return re.findall(r"^```python\n(.*?)^```$", (ROOT / path).read_text("utf-8"), re.DOTALL | re.MULTILINE)
 
 
@@ -52,7 +52,7 @@ class Alone:
         return done.stdout
 
     def work(self, *command: object, until: Callable[[str], bool], cwd: Path | None = None, **environment: str) -> str:
-        """Run a worker until a line of its log, end it in order, and return the log."""
+        """Run a worker until a line of its log, stop it gracefully, and return the log."""
         with subprocess.Popen(
             list(map(str, command)), cwd=cwd or self.folder, env=self._environment(environment), text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

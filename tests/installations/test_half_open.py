@@ -1,4 +1,4 @@
-"""Databases that fall silent while sellers load: connections that stay open, and a server that stands still."""
+"""Databases that become silent during loads: connections that stay open without data, and a stopped server."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ Uploads = dict[str, subprocess.Popen[str]]
 
 @dataclass(frozen=True)
 class Proxied:
-    """A suite in which some services reach PostgreSQL through proxies, by service."""
+    """A suite in which some services connect to PostgreSQL through proxies, by service."""
 
     suite: Suite
     proxies: dict[str, TcpProxy]
 
     def loaded(self, sellers: Sequence[str]) -> int:
-        """How many offers of these sellers there are."""
+        """Return the number of offers of these sellers."""
         query = "SELECT count(*) FROM offers WHERE seller_id = ANY(%s)"
         return int(self.suite.query("offers", query, list(sellers))[0][0])
 
     def dead_connections(self, service: str) -> int:
-        """How many connections a service has found dead so far."""
+        """Return the number of connections that a service has found dead so far."""
         return int(self.suite.metric(service, "classifeed_db_dead_connections_total"))
 
 
@@ -66,7 +66,7 @@ def proxied() -> Iterator[Proxied]:
 
 
 def load_over(proxied: Proxied, folder: Path, what: str, fault: Callable[[], None]) -> None:
-    """Have several sellers load, with a fault in the middle; all loads end, and nothing is lost."""
+    """Load the feeds of several sellers with a fault in the middle; all loads must end, and no offer is lost."""
     suite = proxied.suite
     sellers = [f"s{os.urandom(4).hex()}" for _ in range(_SELLERS)]
     files = {seller: write_feed(folder / f"{seller}.yml", _OFFERS, prefix=seller) for seller in sellers}
@@ -79,7 +79,7 @@ def load_over(proxied: Proxied, folder: Path, what: str, fault: Callable[[], Non
 
 @contextmanager
 def uploads(suite: Suite, files: dict[str, Path]) -> Iterator[Uploads]:
-    """Begin a load of each seller's file; those that have not ended with the block are killed."""
+    """Start a load of each seller's file; the end of the block kills those that still run."""
     uploading = {
         seller: suite.start_command("feed", "upload", file, "--seller", seller, "--timeout", str(_LIMIT_S))
         for seller, file in files.items()
@@ -95,9 +95,9 @@ def uploads(suite: Suite, files: dict[str, Path]) -> Iterator[Uploads]:
 def outcomes_over(
     proxied: Proxied, uploading: Uploads, what: str, fault: Callable[[], None]
 ) -> dict[str, tuple[int, str]]:
-    """Wait until the loads are under way, have the fault, and return how each seller's load ended."""
+    """Wait until the loads are in progress, call `fault`, and return the outcome of each seller's load."""
     suite, sellers = proxied.suite, list(uploading)
-    suite.wait(lambda: proxied.loaded(sellers) > _OFFERS // 2, _LIMIT_S, "loads are under way")
+    suite.wait(lambda: proxied.loaded(sellers) > _OFFERS // 2, _LIMIT_S, "loads are in progress")
     assert all(process.poll() is None for process in uploading.values()), "the fault came too late"
     fault()
     watch = Stopwatch(f"{what}: the next offers")
@@ -141,5 +141,5 @@ def test_a_database_server_that_stands_still_fails_no_load_and_costs_no_connecti
             time.sleep(_STAND_STILL_S)  # the fault itself
 
     before = {name: proxied.dead_connections(name) for name in _SILENT}
-    load_over(proxied, tmp_path, f"PostgreSQL stood still for {_STAND_STILL_S} s", stand_still)
+    load_over(proxied, tmp_path, f"PostgreSQL was stopped for {_STAND_STILL_S} s", stand_still)
     assert {name: proxied.dead_connections(name) for name in _SILENT} == before

@@ -1,6 +1,6 @@
 """Pictures through the whole suite: from links of a feed to addresses that respond, and failures that sellers read.
 
-The demo plays on this suite too, as its steps show pictures.
+The demo runs on this suite, too, since its steps show pictures.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, 
     shown = wait_until(address, 120, "a hit with an address of a picture")
     with urllib.request.urlopen(shown, timeout=30) as response:
         assert Image.open(io.BytesIO(response.read())).format in {"JPEG", "WEBP"}
-    # One that an operator deletes leaves its offer, which says why.
+    # A picture that an operator deletes leaves its offer, which says why.
     assert suite.run("picture", "delete", *links[2]).exit_code == 0
 
     def is_without() -> bool:
@@ -136,7 +136,7 @@ def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, 
         return "FAILED" in picture["state"]
 
     wait_until(is_without, 120, "an offer without the picture that was deleted")
-    # A re-load of the same links requests nothing, and reports once more what failed.
+    # Another load of the same links sends no requests to the site, and reports the failures again.
     before = dict(site.requests)
     again = suite.upload(feed, seller)
     assert again.exit_code == 0, again.document
@@ -164,7 +164,7 @@ def test_a_picture_that_changed_at_its_site_reaches_offers_and_hits(suite: Suite
     content = read(first)
 
     def has_come() -> bool:
-        """Have the picture be due, as it is a month later."""
+        """Make the picture due, as it would be a month later."""
         suite.query(
             "pictures",
             "UPDATE pictures SET refresh_at = clock_timestamp(), next_attempt_at = clock_timestamp()"
@@ -174,12 +174,12 @@ def test_a_picture_that_changed_at_its_site_reaches_offers_and_hits(suite: Suite
         return site.requests[path] >= requests + 1
 
     requests = site.requests[path]
-    wait_until(has_come, 120, "the picture to be asked for again")
+    wait_until(has_come, 120, "the picture to be requested again")
     suite.settle()
-    assert address() == first, "it is as before"
+    assert address() == first, "the address is unchanged"
     site.put(path, _jpeg(20))
     requests = site.requests[path]
-    wait_until(has_come, 120, "the picture to be asked for again")
+    wait_until(has_come, 120, "the picture to be requested again")
     second = wait_until(lambda: address(first), 240, "a hit with another address")
     assert read(second) != content
     [picture] = _pictures_of(suite, seller, "o0")
@@ -205,7 +205,7 @@ def test_the_commands_of_the_how_to_keep_a_picture_in_a_namespace_of_its_own(
     with Image.open(got) as picture:
         assert (picture.format, picture.size) == ("AVIF", (300, 100))
 
-    # More than its quota is refused in words, and changes nothing.
+    # A request above the quota is refused with a message, and changes nothing.
     noise = Image.effect_noise((1600, 1200), 90)
     noise.save(tmp_path / "large.jpg", quality=95)
     refused = suite.run("picture", "put", tmp_path / "large.jpg", "--key", "banners/large", "--namespace", "banners")
@@ -219,7 +219,7 @@ def test_the_commands_of_the_how_to_keep_a_picture_in_a_namespace_of_its_own(
     assert suite.run("picture", "request", gone, "--namespace", "banners", "--wait").exit_code == 1
     assert "404" in str(suite.run("picture", "state", gone).document)
 
-    # A backup of after that is restored by the command: the picture is kept as before.
+    # The command restores a later backup: the picture is stored as before.
     def newest() -> str:
         complete = done("backups")["backups"]
         return str(complete[0]["name"]) if complete else ""
@@ -231,7 +231,7 @@ def test_the_commands_of_the_how_to_keep_a_picture_in_a_namespace_of_its_own(
         former = newest()
         return wait_until(lambda: name if (name := newest()) > former else None, 120, "another backup")
 
-    next_backup()  # it may have begun before
+    next_backup()  # the first one may have begun before
     chosen = next_backup()
     before = pictures()
     done("restore", chosen, "--yes")
@@ -243,7 +243,7 @@ def test_the_commands_of_the_how_to_keep_a_picture_in_a_namespace_of_its_own(
 
 @in_campaigns
 def test_a_lost_database_is_named_and_its_pictures_come_back(suite: Suite, site: Site, tmp_path: Path) -> None:
-    """Offers alone knows what it shows: what database and topics have lost is requested again, until all is there."""
+    """Offers requests lost pictures again from its own records, until all are stored."""
     seller = "loser"
     links = {number: [site.put(f"/lost/{number}.jpg", _jpeg(number))] for number in range(10)}
     assert suite.upload(_feed(tmp_path / "feed.yml", links), seller).exit_code == 0

@@ -1,4 +1,4 @@
-"""The benchmark of pictures runs: each part to its end, in its smallest size and without programs of others."""
+"""Each part of the benchmark of pictures runs to its end, in the smallest size and without other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A year of small daily loads, on a clock of the test: every table that loads fill is at its bound."""
+"""After a year of small daily loads on a fake clock, every table that loads fill is at its bound."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GONE_AFTER: Final = 200
 KEPT: Final = 20
 BATCHES: Final = 2
 ISSUES: Final = 5
-# Each load brings one offer that the next one lacks.
+# Each load has one offer that the next load lacks.
 DAY: Final = {
     "processor": """
         INSERT INTO task_counters VALUES ('s', %(feed)s, 1) ON CONFLICT DO NOTHING;
@@ -95,7 +95,7 @@ JUST_NOW: Final = "VALUES ('', clock_timestamp(), clock_timestamp())"
 
 
 class Tasks:
-    """The processor as the others ask it, without the network between."""
+    """The processor's RPCs for other services, called without a network."""
 
     def __init__(self, db: Database) -> None:
         self._service = TaskMethods(db, JobStore(), None)  # type: ignore[arg-type]
@@ -156,7 +156,7 @@ async def test_every_table_is_at_its_bound_after_a_year_of_daily_loads(migrated_
                 await cleaner.run(dbs[name], at)
             if day == GONE_AFTER + 5:
                 assert await counts(dbs["api"], "feed", "feed_deletions") == {"feed": 1, "feed_deletions": 1}
-    # Two feeds that live, with 20 loads each, and the removal of the third.
+    # 20 loads of each of two active feeds, and the removal of the third.
     assert await counts(dbs["processor"], "tasks", "feed_statistics", "offer_batches", "offer_errors", "blob_refs") == {
         "tasks": 2 * KEPT + 1,
         "feed_statistics": 2 * KEPT + 1,
@@ -164,22 +164,22 @@ async def test_every_table_is_at_its_bound_after_a_year_of_daily_loads(migrated_
         "offer_errors": (2 * KEPT + 1) * ISSUES,
         "blob_refs": 2 * KEPT + 1,
     }
-    # 30 days and the one that has just begun, of two feeds; of the third its last run.
+    # 30 days and today for two feeds, and the last run of the third.
     assert await counts(dbs["offers"], "task_ends", "applied_batches") == {
         "task_ends": 2 * 31 + 1,
         "applied_batches": (2 * 31 + 1) * BATCHES,
     }
-    # The one offer of each last load, and what was removed within 45 days: of two feeds.
+    # For two feeds, the offer of the last load and the offers removed within 45 days.
     assert await counts(dbs["offers"], "offers") == {"offers": 2 * (1 + 46) + 1}
-    # Of two feeds that live: the days that the guard may read, and the one before.
+    # For two active feeds, the days that the removal guard may read, and the day before.
     assert await counts(dbs["offers"], "namespace_sizes") == {"namespace_sizes": 2 * 8}
-    # Those of 90 days go with the next one that is finished.
+    # Rows older than 90 days are removed when the next one finishes.
     await run(dbs["offers"], [(f"INSERT INTO republications (reason, requested_at, marked_at) {JUST_NOW}", {})])
     await PublicationWatch(dbs["offers"]).poll()
     assert await counts(dbs["offers"], "republications") == {"republications": 90}
-    # Those of the tasks; of a removed feed the one whose file may be requested.
+    # The fetches of the tasks; for a removed feed, the fetch whose file may be requested.
     assert await counts(dbs["loader"], "feed_fetches", "blob_refs") == {"feed_fetches": KEPT + 1, "blob_refs": KEPT + 1}
-    # Those of the tasks, and what broke off within a day.
+    # The uploads of the tasks, and uploads that broke off within a day.
     assert await counts(dbs["api"], "uploads", "blob_refs", "feed", "feed_deletions") == {
         "uploads": KEPT + 2,
         "blob_refs": KEPT,

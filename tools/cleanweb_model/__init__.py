@@ -1,1 +1,1 @@
-"""The model of cleanweb's automatics, trained on texts from templates."""
+"""Training of the model of cleanweb's automatic rules, on texts from templates."""

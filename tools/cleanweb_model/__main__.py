@@ -1,7 +1,8 @@
-"""`python -m tools.cleanweb_model`: train the model of cleanweb's automatics and write its weights.
+"""`python -m tools.cleanweb_model`: train the model of cleanweb's automatic rules and write its weights.
 
-Logistic regression over hashed n-grams, by stochastic descent. Bad texts are words of the rules in carriers, clean ones
-are templates. The result depends on the rules, `texts.yaml` and this code.
+The model is a logistic regression over hashed n-grams, trained by stochastic gradient descent. Bad texts are words of
+the rules in carrier sentences, clean texts are filled templates. The result depends only on the rules, `texts.yaml` and
+this code.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Example = tuple[npt.NDArray[np.uint16], float]
 
 
 def bad_texts(rng: random.Random, texts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield words of the rules in carriers, as many of each verdict."""
+    """Yield words of the rules in carrier sentences, equally many for each verdict."""
     by_verdict: dict[str, list[str]] = {}
     for content in parse_rules(packaged_rules()):
         for entry in content.get("entries", []):
@@ -59,7 +60,7 @@ def clean_texts(rng: random.Random, texts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def examples(rng: random.Random, made: Sequence[str], label: float) -> Iterator[Example]:
-    """Yield buckets and label of each text, cut to as many places as the model takes at once."""
+    """Yield buckets and label of each text, cut into pieces of the model's window."""
     for text in made:
         classes = read(text).classes
         if len(classes) > 4:

@@ -1,7 +1,7 @@
 """Dashboards of charts.
 
 python -m tools.dashboards            # write
-python -m tools.dashboards --check    # say what is not up to date
+python -m tools.dashboards --check    # list files that are not up to date
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ DASHBOARDS: Final = (PICTURES,)
 
 
 def list_files() -> Iterator[tuple[Path, str]]:
-    """Yield the file of each dashboard, and what it should be."""
+    """Yield the file of each dashboard with its expected text."""
     for dashboard in DASHBOARDS:
         path = ROOT / "helm" / dashboard.chart / "dashboards" / f"{dashboard.chart}.json"
         yield path, json.dumps(dashboard.render(), indent=2) + "\n"
 
 
 def main() -> int:
-    """Write or check; returns the exit code."""
+    """Write or check the files; return the exit code."""
     return write_or_check(list_files(), "tools.dashboards")
 
 

@@ -1,4 +1,4 @@
-"""A dashboard as it is described here, and as Grafana reads it."""
+"""Description of a dashboard, and its JSON for Grafana."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SOURCE: Final = {"type": "prometheus", "uid": "${source}"}
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A line, or several.
+    """A query, which draws one or more lines.
 
     Attributes:
-        expr: PromQL.
-        legend: Of each line, with its labels as `{{label}}`.
+        expr: PromQL expression.
+        legend: Legend of each line, with labels as `{{label}}`.
     """
 
     expr: str
@@ -31,9 +31,9 @@ class Panel:
     """A chart over time.
 
     Attributes:
-        title: What it shows.
-        unit: Grafana's name: short, s, bytes, percentunit, ops.
-        queries: Its lines.
+        title: Title of the panel.
+        unit: Grafana's name of the unit: short, s, bytes, percentunit, ops.
+        queries: Queries of its lines.
     """
 
     title: str
@@ -46,8 +46,8 @@ class Row:
     """Panels under one heading.
 
     Attributes:
-        title: The heading.
-        panels: From left to right, three in a line.
+        title: Heading of the row.
+        panels: Panels from left to right, three in a line.
     """
 
     title: str
@@ -56,13 +56,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What a person chooses at the top; several values, or all.
+    """A filter at the top of the dashboard, for several values or all.
 
     Attributes:
-        name: In queries `$name`.
-        label: What it is called on the page.
-        metric: By whose labels the values are known.
-        of: The label.
+        name: Name in queries, as `$name`.
+        label: Name on the page.
+        metric: Metric whose label has the values.
+        of: Label of the metric.
     """
 
     name: str
@@ -76,10 +76,10 @@ class Dashboard:
     """A dashboard.
 
     Attributes:
-        chart: Whose it is.
-        title: Its name.
-        variables: What can be chosen.
-        rows: What it shows.
+        chart: Name of its chart.
+        title: Title of the dashboard.
+        variables: Filters at the top.
+        rows: Rows of panels.
     """
 
     chart: str
@@ -93,7 +93,7 @@ class Dashboard:
         return [query for row in self.rows for panel in row.panels for query in panel.queries]
 
     def render(self) -> dict[str, Any]:
-        """Return what Grafana imports."""
+        """Return the JSON document that Grafana imports."""
         return {
             "uid": f"classifeed-{self.chart}",
             "title": self.title,

@@ -1,4 +1,4 @@
-"""The dashboard of pictures: what each namespace keeps, every queue, downloads and decoding."""
+"""The dashboard of pictures: contents of namespaces, queues, downloads, decoding and deletion."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMESPACES: Final = Row(
             (Query(f"{_BY_NAMESPACE} (classifeed_pictures_stored_pictures{{{_CHOSEN}}})", "{{picture_namespace}}"),),
         ),
         Panel(
-            "Bytes, and quota where there is one",
+            "Stored bytes, and quota",
             "bytes",
             (
                 Query(f"{_BY_NAMESPACE} (classifeed_pictures_stored_bytes{{{_CHOSEN}}})", "{{picture_namespace}}"),
@@ -37,7 +37,7 @@ _NAMESPACES: Final = Row(
             ),
         ),
         Panel(
-            "Pictures a second that came, less those that went",
+            "Net change of stored pictures a second",
             "ops",
             (
                 Query(
@@ -51,7 +51,7 @@ _NAMESPACES: Final = Row(
 _REQUESTS: Final = Row(
     "Requests",
     (
-        Panel("Requests by what followed", "ops", (_rate("classifeed_pictures_requests_total", "outcome"),)),
+        Panel("Requests by outcome", "ops", (_rate("classifeed_pictures_requests_total", "outcome"),)),
         Panel("Results", "ops", (_rate("classifeed_pictures_results_total", "result"),)),
         Panel(
             "Oldest request without a result", "s", (Query("max(classifeed_pictures_oldest_request_seconds)", "age"),)
@@ -92,7 +92,7 @@ _QUEUES: Final = Row(
             ),
         ),
         Panel(
-            "Jobs that wait or run",
+            "Waiting and running jobs",
             "short",
             (
                 Query(
@@ -139,7 +139,7 @@ _PICTURES: Final = Row(
     "Decoding and deletion",
     (
         Panel(
-            "Time to decode: median and 99 of 100",
+            "Time to decode: median and 99th percentile",
             "s",
             tuple(
                 Query(

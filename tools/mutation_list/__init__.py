@@ -1,4 +1,4 @@
-"""The mutations, as data for tools/mutations.py: a file for each mechanism, in the order of the page."""
+"""The mutations as data for tools/mutations.py: one file for each mechanism, in the order of the page."""
 
 from __future__ import annotations
 

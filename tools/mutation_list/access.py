@@ -1,4 +1,4 @@
-"""Tokens, and who may call what."""
+"""Tokens and allowed callers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MUTATIONS: Final = (
     Mutation(
         "refused-while-the-caller-writes",
         "Access",
-        "A caller that streams requests gets INTERNAL instead of the reason why it is refused.",
+        "A caller that streams requests gets INTERNAL instead of the reason of its refusal.",
         f"{COMMON}/rpc/interceptor.py",
         before="if self._streaming:",
         after="if False:",
@@ -24,7 +24,7 @@ MUTATIONS: Final = (
     Mutation(
         "refusal-after-the-last-request-only",
         "Access",
-        "A caller that never ends its stream is never refused, and the service reads for as long as it writes.",
+        "A caller with an endless stream is never refused, and the service reads all its requests.",
         f"{COMMON}/rpc/refused_streams.py",
         before="while left_bytes > 0 and loop.time() < ends_at:",
         after="while True:",
@@ -33,7 +33,7 @@ MUTATIONS: Final = (
     Mutation(
         "refusal-behind-damaged-requests",
         "Access",
-        "A caller whose requests cannot be parsed gets INTERNAL instead of the reason why it is refused.",
+        "A caller whose requests cannot be parsed gets INTERNAL instead of the reason of its refusal.",
         f"{COMMON}/rpc/refused_streams.py",
         before="if isinstance(error, DecodeError):",
         after="if False:",
@@ -42,7 +42,7 @@ MUTATIONS: Final = (
     Mutation(
         "token-that-no-list-has",
         "Access",
-        "A list of tokens that was lost, made anew or put back revives revoked tokens.",
+        "A list of tokens that was lost, recreated or restored makes revoked tokens valid again.",
         f"{COMMON}/auth/token_records.py",
         before="(owners := self._good.get(token_id))",
         after="(owners := self._good.get(token_id, None if self._fault or token_id in self._revoked else frozenset()))",
@@ -51,7 +51,7 @@ MUTATIONS: Final = (
     Mutation(
         "tokens-good-without-a-list",
         "Access",
-        "Without the file of tokens, or with a damaged one, revoked tokens work again.",
+        "If the file of tokens is missing or damaged, revoked tokens are valid again.",
         f"{COMMON}/auth/token_records.py",
         before="(owners := self._good.get(token_id))",
         after="(owners := self._good.get(token_id, frozenset() if self._fault else None))",
@@ -60,7 +60,7 @@ MUTATIONS: Final = (
     Mutation(
         "list-of-tokens-made-at-each-start",
         "Access",
-        "A start makes an empty list where the list of tokens was lost, and nobody notices.",
+        "A start replaces a lost list of tokens by an empty one, and no check reports it.",
         f"{COMMON}/auth/keys.py",
         before='if OPERATOR in made and not any(key["owner"] == OPERATOR for key in published):',
         after="if not (directory / RECORDS_FILE).exists():",
@@ -89,7 +89,7 @@ MUTATIONS: Final = (
     Mutation(
         "token-of-any-seller",
         "Access",
-        "A token for one seller reads and writes the data of every seller.",
+        "A token for one seller can read and write the data of every seller.",
         f"{COMMON}/auth/owners.py",
         before="if not self._owners >= found:",
         after="if False:",
@@ -98,7 +98,7 @@ MUTATIONS: Final = (
     Mutation(
         "request-of-no-seller-is-of-all",
         "Access",
-        "A token for one seller leaves the seller out of a request and reaches all of them.",
+        "A request without a seller reaches all sellers with a token for one seller.",
         f"{COMMON}/auth/owners.py",
         before="found and _is_named(request, self._rule.field)",
         after="True",
@@ -116,7 +116,7 @@ MUTATIONS: Final = (
     Mutation(
         "stream-checked-at-its-first-request-only",
         "Access",
-        "A later request of a stream names another seller.",
+        "A later request of a stream may name another seller.",
         f"{COMMON}/rpc/validation.py",
         before="            guard.check_request(request)",
         after="            guard.check_request(request)\n            guard = None",
@@ -125,7 +125,7 @@ MUTATIONS: Final = (
     Mutation(
         "response-of-another-seller",
         "Access",
-        "An upload is read by its id with a token for another seller.",
+        "A token for another seller can read an upload by its id.",
         f"{COMMON}/auth/owners.py",
         before="if isinstance(self._rule, InResponse):",
         after="if False:",
@@ -152,7 +152,7 @@ MUTATIONS: Final = (
     Mutation(
         "http-of-every-seller",
         "Access",
-        "The HTTP APIs of jobs and pictures take tokens that are for some sellers.",
+        "The HTTP APIs of jobs and pictures accept tokens that are limited to some sellers.",
         f"{COMMON}/http/api/callers.py",
         before="self._policy.owner_rules.check_without_messages(method, verified.caller)",
         after="pass",

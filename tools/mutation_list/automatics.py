@@ -13,7 +13,7 @@ MUTATIONS: Final = (
     Mutation(
         "rules-span-in-the-view",
         "Automatic rules",
-        "A finding's place is that in the text without what a reader does not see.",
+        "The place of a finding counts only the characters that a reader sees, not those of the text.",
         f"{CLEANWEB}/automatics/terms.py",
         before="    if view.places is not None:\n        begin, end",
         after="    if view.places is not None and view.name == 'none':\n        begin, end",
@@ -31,7 +31,7 @@ MUTATIONS: Final = (
     Mutation(
         "rules-by-classes-alone",
         "Automatic rules",
-        "What is alike by classes of letters is a finding, whatever the letters are.",
+        "A text with the same classes of letters as a term is a finding, even if its letters differ.",
         f"{CLEANWEB}/automatics/terms.py",
         before=" and is_written(term.letters, characters):",
         after=":",
@@ -40,7 +40,7 @@ MUTATIONS: Final = (
     Mutation(
         "rules-allow-nothing",
         "Automatic rules",
-        "A word that is allowed is found by a piece of it.",
+        "A part of an allowed word is a finding.",
         f"{CLEANWEB}/automatics/judge.py",
         before="if found and Role.ALLOW in hits:",
         after="if found and None in hits:",
@@ -49,7 +49,7 @@ MUTATIONS: Final = (
     Mutation(
         "rules-unbounded-gap",
         "Automatic rules",
-        "A text with a long gap between digits is read again from each of its places.",
+        "A text with a long gap between digits is scanned again from each position.",
         f"{CLEANWEB}/automatics/addresses/phones.py",
         before="\\u2010-\\u2015]{0,3}",
         after="\\u2010-\\u2015]*",
@@ -58,7 +58,7 @@ MUTATIONS: Final = (
     Mutation(
         "rules-names-of-any-length",
         "Automatic rules",
-        "The name before each dot is read back to the beginning of a text without spaces.",
+        "For each dot, a text without spaces is scanned back to its beginning.",
         f"{CLEANWEB}/automatics/addresses/links.py",
         before="while start > 0 and end - start < _MAX_NAME and",
         after="while start > 0 and",
@@ -67,7 +67,7 @@ MUTATIONS: Final = (
     Mutation(
         "rules-fault-without-path",
         "Automatic rules",
-        "A notation that cannot be expanded is refused without its place.",
+        "The refusal of a notation that cannot be expanded lacks its place.",
         f"{CLEANWEB}/automatics/rules_file.py",
         before="raise DocumentFault(str(error), (*path, number)) from error",
         after="raise DocumentFault(str(error)) from error",

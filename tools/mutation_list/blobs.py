@@ -13,7 +13,7 @@ MUTATIONS: Final = (
     Mutation(
         "read-for-nobody",
         "Blob references",
-        "A file of gigabytes is read to its end though its caller has gone, and stays where nobody removes it.",
+        "A large file is read to its end after its caller has gone, and the copy is never removed.",
         f"{COMMON}/blobs/objects.py",
         before="                check()\n",
         after="",
@@ -24,7 +24,7 @@ MUTATIONS: Final = (
     Mutation(
         "file-deleted-under-its-user",
         "Blob references",
-        "A file is deleted although somebody refers to it.",
+        "A file is deleted although a reference to it exists.",
         f"{COMMON}/blobs/queries.sql",
         before="WHERE ref_count = 0 AND touched_at",
         after="WHERE touched_at",
@@ -33,7 +33,7 @@ MUTATIONS: Final = (
     Mutation(
         "deletion-without-lock",
         "Blob references",
-        "A reference is added while its file is being deleted, and nobody puts the file again.",
+        "A reference is added during the deletion of its file, and the file is not stored again.",
         f"{COMMON}/blobs/queries.sql",
         before=" LIMIT 1\n   FOR UPDATE SKIP LOCKED",
         after=" LIMIT 1",
@@ -42,7 +42,7 @@ MUTATIONS: Final = (
     Mutation(
         "reference-counted-twice",
         "Blob references",
-        "A reference that is added again is counted again: its file is never deleted.",
+        "A reference that is added twice counts twice, so its file is never deleted.",
         f"{COMMON}/blobs/queries.sql",
         before="        ON CONFLICT DO NOTHING\n    RETURNING",
         after="        ON CONFLICT (ref, sha256) DO UPDATE SET ref = excluded.ref\n    RETURNING",
@@ -54,7 +54,7 @@ MUTATIONS: Final = (
     Mutation(
         "references-locked-in-the-order-given",
         "Blob references",
-        "Two transactions that need the same files in opposite order end each other.",
+        "Two transactions that need the same files in opposite order deadlock.",
         f"{COMMON}/blobs/queries.sql",
         before="  FROM (SELECT DISTINCT unnest(%(sha256s)s::text[]) AS sha256 ORDER BY sha256) AS wanted\n",
         after="  FROM unnest(%(sha256s)s::text[]) AS wanted(sha256)\n",
@@ -63,7 +63,7 @@ MUTATIONS: Final = (
     Mutation(
         "references-removed-without-their-lock",
         "Blob references",
-        "A removal also takes what another transaction made known meanwhile, and locks its file out of order.",
+        "A removal includes references that another transaction adds meanwhile, and locks their files out of order.",
         f"{COMMON}/blobs/refs.py",
         before="if pair[0] in locked]",
         after="if locked or pair]",
@@ -72,7 +72,7 @@ MUTATIONS: Final = (
     Mutation(
         "piece-without-its-hash",
         "Blob references",
-        "A piece of a file whose bytes have changed is taken for what was put.",
+        "A piece of a file with changed bytes is accepted as the stored content.",
         f"{COMMON}/blobs/piece.py",
         before="        if digest != self.sha256:\n",
         after="        if not digest:\n",

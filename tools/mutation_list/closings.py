@@ -1,4 +1,4 @@
-"""Reviews that moderation has closed."""
+"""Reviews that moderation closes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MUTATIONS: Final = (
     Mutation(
         "changed-texts-stay-with-people",
         "Reviews by people",
-        "People review a text that its seller has changed since.",
+        "Reviewers get a text that its seller has changed meanwhile.",
         f"{MODERATION}/store/subjects.sql",
         before="    FROM replaced r\n    JOIN put USING (subject_key)\n",
         after="    FROM replaced r\n    JOIN put USING (subject_key)\n    WHERE false\n",
@@ -28,7 +28,7 @@ MUTATIONS: Final = (
     Mutation(
         "late-requests-stay-with-people",
         "Reviews by people",
-        "People review a text that was changed while its request was under way.",
+        "Reviewers get a text that was changed during its request.",
         f"{MODERATION}/store/subjects.sql",
         before="WHERE sent_key NOT IN (SELECT sent_key FROM left_texts)\n",
         after="WHERE sent_key IN (SELECT sent_key FROM left_texts WHERE false)\n",
@@ -37,7 +37,7 @@ MUTATIONS: Final = (
     Mutation(
         "decided-texts-stay-with-people",
         "Reviews by people",
-        "People review a text that was decided otherwise.",
+        "Reviewers get a text that has been decided in another way.",
         f"{MODERATION}/store/decisions.sql",
         before="    WHERE m.is_applied AND s.is_with_people\n",
         after="    WHERE m.is_applied AND s.is_with_people AND false\n",
@@ -46,7 +46,7 @@ MUTATIONS: Final = (
     Mutation(
         "removed-points-stay-with-people",
         "Reviews by people",
-        "People review the texts of a removed point, which are requested for ever.",
+        "Reviewers get the texts of a removed point, which are requested for ever.",
         f"{MODERATION}/app/points/remove_point.py",
         before="        await closings.stop_texts(tx, point_id)\n",
         after="",
@@ -55,7 +55,7 @@ MUTATIONS: Final = (
     Mutation(
         "closings-of-shared-reviews",
         "Reviews by people",
-        "A text that was changed takes the review from an equal one that waits.",
+        "A changed text closes the review that an equal waiting text needs.",
         f"{MODERATION}/store/closings.sql",
         before="s.cache_key = d.cache_key AND s.status = 'PENDING' AND",
         after="s.cache_key = d.cache_key AND s.status = 'NONE' AND",
@@ -64,7 +64,7 @@ MUTATIONS: Final = (
     Mutation(
         "closings-called-once",
         "Reviews by people",
-        "A review that a late request or a restore opens again is never closed.",
+        "A review that a late request or a restore reopens is never closed.",
         f"{MODERATION}/store/closings.sql",
         before="SET due_at = clock_timestamp() + greatest(clock_timestamp() - c.noted_at,",
         after="SET due_at = 'infinity' + greatest(clock_timestamp() - c.noted_at,",
@@ -73,7 +73,7 @@ MUTATIONS: Final = (
     Mutation(
         "closings-lost-by-a-failed-call",
         "Reviews by people",
-        "A call that failed counts as made.",
+        "A failed call counts as successful.",
         f"{MODERATION}/clients/verdict_service.py",
         before='    return CloseOutcome.FAILED, "no result"\n',
         after='    return CloseOutcome.CLOSED, "no result"\n',
@@ -82,7 +82,7 @@ MUTATIONS: Final = (
     Mutation(
         "closings-of-a-service-without-the-method",
         "Reviews by people",
-        "A verdict service without the method `close` gets its calls as often as one that has it.",
+        "A verdict service without the method `close` gets as many calls of it as one with the method.",
         f"{MODERATION}/app/judging/close_reviews.py",
         before="        if outcome is CloseOutcome.UNKNOWN:\n",
         after="        if outcome is CloseOutcome.CLOSED:\n",
@@ -91,7 +91,7 @@ MUTATIONS: Final = (
     Mutation(
         "removed-offers-stay-with-people",
         "Reviews by people",
-        "People review the text of a removed offer, which is requested for ever.",
+        "Reviewers get the text of a removed offer, which is requested for ever.",
         f"{MODERATION}/app/judging/take_offer_texts.py",
         before="            await closings.remove_offer_texts(tx, gone)\n",
         after="",
@@ -100,7 +100,7 @@ MUTATIONS: Final = (
     Mutation(
         "old-removals-of-offers-that-are-back",
         "Reviews by people",
-        "A removal that is read again takes the text of an offer that is back.",
+        "A repeated removal removes the text of an offer that exists again.",
         f"{MODERATION}/store/closings.sql",
         before=" AND s.content_version <= r.content_version\n",
         after="\n",
@@ -109,7 +109,7 @@ MUTATIONS: Final = (
     Mutation(
         "removals-before-requests-of-a-poll",
         "Reviews by people",
-        "Of a removal and a later request in one transaction the removal holds.",
+        "A removal takes precedence over a later request in the same transaction.",
         f"{MODERATION}/app/judging/take_offer_texts.py",
         before="if found[0].content_version > removed.get(key, -1)}",
         after="if key not in removed}",
@@ -118,7 +118,7 @@ MUTATIONS: Final = (
     Mutation(
         "removals-of-offers-not-reported",
         "Reviews by people",
-        "Moderation does not learn that an offer was removed while its text waited.",
+        "Moderation is not notified of the removal of an offer whose text waits.",
         f"{OFFERS}/app/texts/request_texts.py",
         before="            if row.content is None\n",
         after="            if row.content is None and False\n",

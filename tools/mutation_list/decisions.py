@@ -15,7 +15,7 @@ MUTATIONS: Final = (
     Mutation(
         "appeal-decided-by-the-first-reviewer",
         "Decisions",
-        "Whoever has refused a text decides the appeal about it.",
+        "The reviewer who refused a text decides the appeal about it.",
         f"{MODERATION}/app/decisions/check_appeals.py",
         before="if reviewer in {person_name(name) for (name,) in deciders}:",
         after="if not reviewer:",
@@ -24,7 +24,7 @@ MUTATIONS: Final = (
     Mutation(
         "appeal-decided-by-a-reviewer-of-the-verdict-service",
         "Decisions",
-        "Whoever has reviewed a text for the verdict service decides the appeal about it.",
+        "A reviewer who judged a text for the verdict service decides the appeal about it.",
         f"{MODERATION}/domain/verdicts.py",
         before='_reviewers(item.get("reviewers"))',
         after="()",
@@ -33,7 +33,7 @@ MUTATIONS: Final = (
     Mutation(
         "appeal-decided-under-another-spelling",
         "Decisions",
-        "A reviewer decides about their own review by writing their name in capitals.",
+        "Reviewers can decide about their own review by writing their name in capitals.",
         f"{COMMON}/rpc/own_names.py",
         before='unicodedata.normalize("NFKC", name).casefold().strip()',
         after="name.strip()",
@@ -45,7 +45,7 @@ MUTATIONS: Final = (
     Mutation(
         "appeal-decided-by-its-author",
         "Decisions",
-        "An author decides about their own appeal.",
+        "Authors can decide about their own appeals.",
         f"{MODERATION}/app/decisions/check_appeals.py",
         before="if person_name(appeal.author_id) == reviewer:",
         after="if not reviewer:",
@@ -54,7 +54,7 @@ MUTATIONS: Final = (
     Mutation(
         "appeal-of-a-stranger",
         "Decisions",
-        "A stranger appeals about a text, and its author is refused.",
+        "A stranger can appeal about a text, and the appeal of its author is refused.",
         f"{MODERATION}/app/decisions/check_appeals.py",
         before="if row is None or row[0] != author_id:",
         after="if row is None:",
@@ -63,7 +63,7 @@ MUTATIONS: Final = (
     Mutation(
         "appeals-of-authors-and-sellers-counted-together",
         "Decisions",
-        "The open appeals of a seller use up the limit of an author with the same id.",
+        "The open appeals of a seller count towards the limit of an author with the same id.",
         f"{MODERATION}/store/appeals.sql",
         before="AND (s.kind = 'OFFER') = %(is_seller)s",
         after="AND (s.kind = 'OFFER' OR %(is_seller)s IS NOT NULL)",
@@ -72,7 +72,7 @@ MUTATIONS: Final = (
     Mutation(
         "appeal-about-a-changed-text",
         "Decisions",
-        "An appeal about an earlier text approves the present one.",
+        "An appeal about an earlier text approves the current one.",
         f"{MODERATION}/rpc/moderation_service/appeals.py",
         before="or (subject.decision_id, subject.status) != (appeal.decision_id, Status.DISAPPROVED)",
         after="or subject.status is Status.APPROVED",
@@ -81,7 +81,7 @@ MUTATIONS: Final = (
     Mutation(
         "dry-run-that-changes",
         "Decisions",
-        "A rejudgement that should only count changes what it counts.",
+        "A dry run of a rejudgement changes the texts that it counts.",
         f"{MODERATION}/app/decisions/rejudge_texts.py",
         before="if found and not is_dry_run:",
         after="if found:",
@@ -90,7 +90,7 @@ MUTATIONS: Final = (
     Mutation(
         "rejudgement-shows-what-was-removed",
         "Decisions",
-        "A refused point comes back because the rules were changed.",
+        "A change of the rules shows a refused point again.",
         f"{MODERATION}/app/decisions/rejudge_texts.py",
         before="(text.status is Status.DISAPPROVED and text.kind is not Kind.OFFER)",
         after="(text.status is Status.DISAPPROVED and text.kind is Kind.COMMENT)",
@@ -99,7 +99,7 @@ MUTATIONS: Final = (
     Mutation(
         "figures-of-what-was-not-applied",
         "Decisions",
-        "Figures count verdicts that were kept and changed nothing.",
+        "Figures include verdicts that were stored but not applied.",
         f"{MODERATION}/store/figures.sql",
         before="WHERE is_applied AND recorded_at",
         after="WHERE recorded_at",
@@ -108,7 +108,7 @@ MUTATIONS: Final = (
     Mutation(
         "check-with-a-review",
         "Decisions",
-        "A text that is only checked is given to reviewers.",
+        "A text that is only to be checked goes to reviewers.",
         f"{CLEANWEB}/app/judge_text.py",
         before="elif each.text.is_check:",
         after="elif each.text.is_check and not each.text.key:",
@@ -119,7 +119,7 @@ MUTATIONS: Final = (
     Mutation(
         "appeal-page-without-a-token",
         "Decisions",
-        "The page of an appeal shows texts to a visitor who has not signed in.",
+        "The page of an appeal shows texts to visitors who have not signed in.",
         f"{COMMON}/http/pages/guarding.py",
         before="                who = self._admit(request)\n",
         after='                who = "nobody"\n',
@@ -128,7 +128,7 @@ MUTATIONS: Final = (
     Mutation(
         "appeal-page-for-any-reviewer",
         "Decisions",
-        "The page decides under a name that is not the reviewer's.",
+        "The page of an appeal submits decisions under a name that is not the reviewer's.",
         f"{MODERATION}/http/appeals/operations.py",
         before="            reviewer=person_name(request.by),\n",
         after='            reviewer="reviewer",\n',

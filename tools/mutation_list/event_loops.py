@@ -1,4 +1,4 @@
-"""Requests that hold the event loop, and with it `/health/live`."""
+"""Requests that block the event loop, and with it `/health/live`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MUTATIONS: Final = (
     Mutation(
         "every-violation-of-a-large-request",
         _MECHANISM,
-        "A request of 1 MiB with half a million wrong items takes 10 s and 1.8 GB before it is refused.",
+        "A request of 1 MiB with half a million invalid items takes 10 s and 1.8 GB before its refusal.",
         f"{COMMON}/rpc/validation.py",
         before="if request.ByteSize() <= _ALL_VIOLATIONS_BYTES:",
         after="if True:",
@@ -27,7 +27,7 @@ MUTATIONS: Final = (
     Mutation(
         "requests-decoded-whatever-their-size",
         _MECHANISM,
-        "A request that is larger than its method takes is decoded before it is refused.",
+        "A request above the size limit of its method is decoded before its refusal.",
         f"{COMMON}/rpc/texts.py",
         before="message = deserialize(data) if len(data) <= limit_bytes else None",
         after="message = deserialize(data)",
@@ -36,7 +36,7 @@ MUTATIONS: Final = (
     Mutation(
         "long-texts-judged-on-the-loop",
         _MECHANISM,
-        "A text of 200,000 characters stops the verdict service for a second.",
+        "A text of 200,000 characters blocks the verdict service for a second.",
         f"{CLEANWEB}/app/judge_text.py",
         before="if len(text.text) <= _LONG_CHARS:",
         after="if True:",
@@ -45,7 +45,7 @@ MUTATIONS: Final = (
     Mutation(
         "json-of-any-number-of-values",
         _MECHANISM,
-        "A body of 2 MiB with 200,000 values stops the verdict service for a second.",
+        "A body of 2 MiB with 200,000 values blocks the verdict service for a second.",
         f"{COMMON}/http/api/bodies.py",
         before='if most_values is not None and without_texts.count(b",") >= most_values:',
         after="if False:",
@@ -54,7 +54,7 @@ MUTATIONS: Final = (
     Mutation(
         "urls-decoded-before-they-are-counted",
         _MECHANISM,
-        "A body of 5 MiB with half a million texts stops pictures for a second.",
+        "A body of 5 MiB with half a million texts blocks the pictures service for a second.",
         f"{PICTURES}/http/states.py",
         before="        check_json(body, most_deep=_MOST_DEEP, most_values=_MOST_URLS)\n",
         after="",
@@ -63,7 +63,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-in-one-transaction",
         _MECHANISM,
-        "A callback with 10,000 keys stops moderation for a second.",
+        "A callback with 10,000 keys blocks moderation for a second.",
         f"{MODERATION}/app/decisions/record_verdicts.py",
         before="for begin in range(0, len(items), _BATCH):\n"
         "            await self._record(items[begin : begin + _BATCH], gathers=gathers)",
@@ -73,7 +73,7 @@ MUTATIONS: Final = (
     Mutation(
         "any-number-of-verdicts-about-a-key",
         _MECHANISM,
-        "A callback with 10,000 verdicts about one text is taken, and all of them are stored.",
+        "A callback with 10,000 verdicts about one text is accepted, and all of them are stored.",
         f"{MODERATION}/domain/verdicts.py",
         before="if len(collected.verdicts) > _VERDICTS_LIMIT:",
         after="if False:",

@@ -35,7 +35,7 @@ MUTATIONS: Final = (
     Mutation(
         "pictures-repeat-the-fixes-of-feeds",
         "Downloads",
-        "The owner of a picture reads that he is to remove the feed.",
+        "The error of a picture tells its owner to remove the feed.",
         f"{COMMON}/fetch/fetcher.py",
         before="            failed.fixes = self._fixes\n",
         after="",
@@ -44,7 +44,7 @@ MUTATIONS: Final = (
     Mutation(
         "connection-kept-by-name-alone",
         _KEPT,
-        "A name that has moved is requested at the address where it was.",
+        "A host whose address has changed gets requests at its old address.",
         f"{COMMON}/fetch/connecting/kept.py",
         before="if each.key in wanted",
         after="if wanted and each.key.host == link.host",
@@ -53,7 +53,7 @@ MUTATIONS: Final = (
     Mutation(
         "address-checked-once",
         _KEPT,
-        "A name that turned inward is requested over the connection from before.",
+        "A host name that now resolves to an internal address gets requests on its old connection.",
         f"{COMMON}/fetch/download.py",
         before="addresses = await self._resolve()",
         after="addresses = globals().get(self.host) or globals().setdefault(self.host, await self._resolve())",
@@ -65,7 +65,7 @@ MUTATIONS: Final = (
     Mutation(
         "connection-for-another-name",
         _KEPT,
-        "A connection whose certificate was checked for one name serves another one.",
+        "A connection whose certificate was verified for one name is used for another.",
         f"{COMMON}/fetch/connecting/kept.py",
         before="_Key(link.scheme, link.host, link.port, address) for",
         after="_Key(link.scheme, 'shop.example.com', link.port, address) for",
@@ -74,7 +74,7 @@ MUTATIONS: Final = (
     Mutation(
         "idle-connection-unlooked-at",
         _KEPT,
-        "Bytes that came without a request are taken for the response to the next request.",
+        "Bytes that arrived without a request count as the response to the next request.",
         f"{COMMON}/fetch/connecting/kept.py",
         before="asyncio.get_running_loop().time() and is_quiet(kept.stream):",
         after="asyncio.get_running_loop().time():",
@@ -83,7 +83,7 @@ MUTATIONS: Final = (
     Mutation(
         "more-than-the-response-kept",
         _KEPT,
-        "A connection with bytes behind the response serves on.",
+        "A connection with bytes after the response is used again.",
         f"{COMMON}/fetch/exchanging/exchange.py",
         before="return self._connection.is_idle() and not rest and not is_at_end",
         after="return self._connection.is_idle()",
@@ -92,7 +92,7 @@ MUTATIONS: Final = (
     Mutation(
         "more-than-the-record-kept",
         _KEPT,
-        "A connection with bytes behind the response, in the buffer of TLS, serves on.",
+        "A connection with bytes after the response in the TLS buffer is used again.",
         f"{COMMON}/fetch/connecting/kept.py",
         before="    if tls is None:\n",
         after="    if tls is None or tls:\n",
@@ -101,7 +101,7 @@ MUTATIONS: Final = (
     Mutation(
         "unread-response-kept",
         _KEPT,
-        "A connection with an unread body serves on.",
+        "A connection with an unread body is used again.",
         f"{COMMON}/fetch/connecting/connections.py",
         before="            connection.may_serve_again = False\n",
         after="            connection.may_serve_again = True\n",
@@ -110,7 +110,7 @@ MUTATIONS: Final = (
     Mutation(
         "begun-response-asked-for-again",
         _KEPT,
-        "A request is repeated although its response had begun to come.",
+        "A request is repeated although its response has started.",
         f"{COMMON}/fetch/download.py",
         before=" and not exchange.has_begun_to_come:",
         after=":",
@@ -119,7 +119,7 @@ MUTATIONS: Final = (
     Mutation(
         "closing-connection-not-survived",
         _KEPT,
-        "A download fails because its server closed the kept connection just then.",
+        "A download fails if its server closes the idle connection at that moment.",
         f"{COMMON}/fetch/download.py",
         before='if connection.was_kept and failed.code == "CONNECTION_LOST"',
         after='if failed.code == "NEVER"',
@@ -128,7 +128,7 @@ MUTATIONS: Final = (
     Mutation(
         "rate-metered-by-connection",
         _KEPT,
-        "A request is too slow because of those before it on its connection.",
+        "A request counts as too slow because of earlier requests on its connection.",
         f"{COMMON}/fetch/exchanging/exchange.py",
         before="self._stream = MeteredStream(bare, limits, link.shown)",
         after="self._stream = globals().setdefault(id(bare), MeteredStream(bare, limits, link.shown))",
@@ -137,7 +137,7 @@ MUTATIONS: Final = (
     Mutation(
         "connections-kept-without-bound",
         _KEPT,
-        "More connections to a host stay open than are to.",
+        "More connections to a host stay open than the limit.",
         f"{COMMON}/fetch/connecting/kept.py",
         before="len(of_host) + 1 - self._keep.per_host",
         after="0",
@@ -146,7 +146,7 @@ MUTATIONS: Final = (
     Mutation(
         "permit-beyond-concurrency",
         _PERMITS,
-        "More requests are under way to a host than its limit.",
+        "A host gets more concurrent requests than its limit.",
         _DRAW,
         before=" AND cardinality(in_use) < %(at_a_time)s",
         after=" AND %(at_a_time)s > 0",
@@ -167,7 +167,7 @@ MUTATIONS: Final = (
     Mutation(
         "permits-of-each-process",
         _PERMITS,
-        "Each process has permits of its own.",
+        "Each process grants permits independently of the others.",
         f"{COMMON}/host_limits/limits.py",
         before="        permit = HostPermit(",
         after="        host = f'{host}#{__import__(\"os\").getpid()}'\n        permit = HostPermit(",
@@ -176,7 +176,7 @@ MUTATIONS: Final = (
     Mutation(
         "retry-after-unheard",
         _PERMITS,
-        "A response with Retry-After makes no pause.",
+        "A response with Retry-After does not pause the requests.",
         f"{COMMON}/host_limits/permit.py",
         before="loop_s + retry_after_s if retry_after_s else 0.0",
         after="0.0",
@@ -194,7 +194,7 @@ MUTATIONS: Final = (
     Mutation(
         "permits-spaced-without-regard-to-lateness",
         _PERMITS,
-        "Permits that are used late meet later ones within a second.",
+        "Permits that are used late come within a second of later permits.",
         f"{COMMON}/host_limits/rates.py",
         before="return 1 + self.send_within_s + _FLOOR_S",
         after="return 1.0",
@@ -203,7 +203,7 @@ MUTATIONS: Final = (
     Mutation(
         "permit-held-for-ever",
         _PERMITS,
-        "The permit of a process that died never comes free.",
+        "The permit of a process that died is never released.",
         _DRAW,
         before="WHERE permit > now_us AND permit <> ALL (released)",
         after="WHERE permit <> ALL (released)",
@@ -212,7 +212,7 @@ MUTATIONS: Final = (
     Mutation(
         "permit-never-renewed",
         _PERMITS,
-        "A permit is another's while the request that has it is still under way.",
+        "A permit is granted again while the request that holds it is in progress.",
         f"{COMMON}/host_limits/limits.py",
         before="permit.renewal_s <= now_s",
         after="permit.renewal_s < 0",
@@ -221,7 +221,7 @@ MUTATIONS: Final = (
     Mutation(
         "permit-renewed-for-nobody",
         _PERMITS,
-        "A permit that is given back while it is renewed is held until it expires.",
+        "A permit that is returned during its renewal is held until it expires.",
         f"{COMMON}/host_limits/permit.py",
         before="        self._names = [*(each for each in former if each > now_us), name]\n",
         after="",
@@ -230,7 +230,7 @@ MUTATIONS: Final = (
     Mutation(
         "permits-of-one-owner-alone",
         _PERMITS,
-        "One owner's slow files take all permits of a host.",
+        "The slow files of one owner take all permits of a host.",
         f"{COMMON}/host_limits/owners.py",
         before="        if not owner:",
         after="        if host:",
@@ -239,7 +239,7 @@ MUTATIONS: Final = (
     Mutation(
         "time-lost-by-slow-connections",
         _PERMITS,
-        "A host with a request in some seconds gets none if connecting to it takes longer than a permit lasts.",
+        "A host with a low rate gets no requests if a connection to it takes longer than a permit is valid.",
         f"{COMMON}/host_limits/permit.py",
         before="unsent=None if self._is_used else self._reply.sending",
         after="unsent=None",
@@ -248,7 +248,7 @@ MUTATIONS: Final = (
     Mutation(
         "connection-given-up-too-soon",
         _PERMITS,
-        "Whoever has connected gives up because one request of others came between, again and again.",
+        "A request gives up its connection each time another caller's request comes first.",
         f"{COMMON}/host_limits/permit.py",
         before=" + spacing_s(self._reply.rate, self._policy)",
         after="",
@@ -257,7 +257,7 @@ MUTATIONS: Final = (
     Mutation(
         "redirect-behind-all-others",
         _PERMITS,
-        "A redirect within a host goes to the end of the queue.",
+        "A redirect within a host goes to the end of the host's queue.",
         f"{COMMON}/fetch/download.py",
         before="while outcome is None and self.host == host:",
         after="for _ in range(1):",
@@ -266,7 +266,7 @@ MUTATIONS: Final = (
     Mutation(
         "renewals-forgotten-in-an-outage",
         _PERMITS,
-        "After the table was away permits are given that others have and could not renew.",
+        "After an outage of the table, permits are granted that others hold and could not renew.",
         f"{COMMON}/host_limits/limits.py",
         before="not self._is_after_fault and now_s >= self._draws_from_s",
         after="True",
@@ -275,7 +275,7 @@ MUTATIONS: Final = (
     Mutation(
         "one-owner-s-pause-for-all",
         _PERMITS,
-        "What a host demands of one seller for a day keeps all others from it.",
+        "A pause of a day that a host demands of one seller applies to all sellers.",
         f"{COMMON}/host_limits/owners.py",
         before="min(retry_after_s, _LONGEST_PAUSE_OF_ALL_S)",
         after="retry_after_s",
@@ -284,7 +284,7 @@ MUTATIONS: Final = (
     Mutation(
         "feeds-limited-by-process",
         _PERMITS,
-        "Each process of the loader limits the requests to a host as if it were alone.",
+        "Each process of the loader limits requests to a host without regard to other processes.",
         f"{LOADER}/bootstrap.py",
         before="        permits=permits,",
         after="        permits=None,",
@@ -295,7 +295,7 @@ MUTATIONS: Final = (
     Mutation(
         "long-pause-without-a-word",
         _PERMITS,
-        "A fetch that a Retry-After keeps for hours waits without a word.",
+        "A fetch that waits for hours because of Retry-After does not report it.",
         f"{LOADER}/app/store_file.py",
         before="if paused.by_retry_after and paused.wait_s",
         after="if not paused.host and paused.wait_s",
@@ -306,7 +306,7 @@ MUTATIONS: Final = (
     Mutation(
         "new-host-overwritten",
         _PERMITS,
-        "Two processes that meet a new host at once both have its first permit.",
+        "Two processes that request a new host at the same time both get its first permit.",
         _DRAW,
         before="        WHERE known.version = excluded.version - 1\n",
         after="",
@@ -315,7 +315,7 @@ MUTATIONS: Final = (
     Mutation(
         "permit-never-too-old",
         _PERMITS,
-        "A request that was slow to connect is sent within a pause that came meanwhile.",
+        "A request with a slow connection is sent during a pause that began meanwhile.",
         f"{COMMON}/host_limits/permit.py",
         before="loop_s <= self._reply.sent_s + self._policy.send_within_s",
         after="loop_s > 0",
@@ -324,7 +324,7 @@ MUTATIONS: Final = (
     Mutation(
         "permit-used-twice",
         _PERMITS,
-        "A request that is repeated on a new connection is not counted.",
+        "A request that is repeated on a new connection does not count.",
         f"{COMMON}/host_limits/permit.py",
         before="while self._is_used or not",
         after="while not",
@@ -336,7 +336,7 @@ MUTATIONS: Final = (
     Mutation(
         "permit-of-nobody",
         _PERMITS,
-        "A permit that came for a caller who had given up is held until it expires.",
+        "A permit for a caller that has given up is held until it expires.",
         f"{COMMON}/host_limits/queue.py",
         before="        self.report.add(reply.unused())",
         after="        self.report.is_empty()",
@@ -345,7 +345,7 @@ MUTATIONS: Final = (
     Mutation(
         "host-slowed-by-each-of-many",
         _PERMITS,
-        "Requests that are refused together slow their host once each.",
+        "Several concurrent refusals slow their host several times.",
         f"{COMMON}/host_limits/rates.py",
         before="min(ceilings, default=None)",
         after="min(ceilings) / len(ceilings) if ceilings else None",
@@ -354,7 +354,7 @@ MUTATIONS: Final = (
     Mutation(
         "refusal-that-never-ends",
         _PERMITS,
-        "A host that has refused once counts as refusing for ever, however often it responds.",
+        "A host that has refused once counts as refusing for ever, even after responses.",
         _DRAW,
         before="CASE WHEN ok > 0 THEN NULL\n                   WHEN slow_down",
         after="CASE WHEN slow_down",
@@ -363,7 +363,7 @@ MUTATIONS: Final = (
     Mutation(
         "clock-set-back-stops-a-host",
         _PERMITS,
-        "A host gets no request for as long as the clock of the database was set back.",
+        "After the clock of the database is set back, a host gets no requests for the same time.",
         _DRAW,
         before="ELSE sent_at END, now)",
         after="ELSE sent_at END, 'infinity')",
@@ -372,7 +372,7 @@ MUTATIONS: Final = (
     Mutation(
         "timeout-unreported",
         _PERMITS,
-        "A host that does not come to an end within the time of a download is not slowed.",
+        "A host whose download times out is not slowed.",
         f"{COMMON}/fetch/download.py",
         before="                if clock.expired():\n",
         after="                if False:\n",
@@ -381,7 +381,7 @@ MUTATIONS: Final = (
     Mutation(
         "labels-of-all-hosts",
         _PERMITS,
-        "Metrics have a series for each host that ever got a request.",
+        "Metrics have a series for each host that has ever had a request.",
         f"{COMMON}/fetch/metrics.py",
         before="if len(self._labelled) >= self._size:",
         after="if not self._size:",

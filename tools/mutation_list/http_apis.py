@@ -14,7 +14,7 @@ MUTATIONS: Final = (
     Mutation(
         "page-of-another-host",
         "Requests of web pages",
-        "A web page whose name was pointed at this machine reads and drives what listens there.",
+        "A web page with a host name that points to this machine can use the services on it.",
         f"{COMMON}/http/browser_guard.py",
         before="return address.is_loopback or not self.is_loopback",
         after="return True",
@@ -23,7 +23,7 @@ MUTATIONS: Final = (
     Mutation(
         "page-of-another-origin",
         "Requests of web pages",
-        "A web page sends what changes something, without a look at what becomes of it.",
+        "A web page of another origin can send a changing request, although it cannot read the response.",
         f"{COMMON}/http/browser_guard.py",
         before="return rest == authority or (match",
         after="return rest != authority or (match",
@@ -32,7 +32,7 @@ MUTATIONS: Final = (
     Mutation(
         "picture-refused-in-a-page",
         "Requests of web pages",
-        "Pages of shops do not show the stored pictures.",
+        "Pages of shops cannot show the stored pictures.",
         f"{COMMON}/http/browser_guard.py",
         before="if is_safe and _is_one_of(self._public, scope):",
         after="if False:",
@@ -41,7 +41,7 @@ MUTATIONS: Final = (
     Mutation(
         "public-route-changed-by-a-page",
         "Requests of web pages",
-        "A page of any site sends to a public route what changes something.",
+        "A page of any site can send a changing request to a public route.",
         f"{COMMON}/http/browser_guard.py",
         before="if is_safe and _is_one_of(self._public, scope):",
         after="if _is_one_of(self._public, scope) or scope['path'].startswith('/public/'):",
@@ -50,7 +50,7 @@ MUTATIONS: Final = (
     Mutation(
         "body-of-any-type",
         "Requests of web pages",
-        "A body that any web page may send without permission is taken for JSON.",
+        "A body with a content type that web pages may send without permission is accepted as JSON.",
         f"{COMMON}/http/browser_guard.py",
         before="if given is None and not has_body:",
         after="if True:",
@@ -59,7 +59,7 @@ MUTATIONS: Final = (
     Mutation(
         "queue-filled-by-one-caller",
         "Requests of web pages",
-        "One caller triggers any number of jobs.",
+        "One caller can have an unlimited number of open jobs.",
         f"{JOBS}/admin/admin.py",
         before="if sum(response.created for response in responses) > room:",
         after="if False:",
@@ -77,7 +77,7 @@ MUTATIONS: Final = (
     Mutation(
         "http-anonymous-without-limit",
         "HTTP APIs",
-        "Callers without a token send as many requests as they like.",
+        "Callers without a token have no rate limit.",
         f"{COMMON}/http/api/callers.py",
         before="            self.limits.take(None)\n",
         after="",
@@ -88,7 +88,7 @@ MUTATIONS: Final = (
     Mutation(
         "http-announced-body-is-read",
         "HTTP APIs",
-        "A body that is announced as too large is waited for.",
+        "A body that is announced as too large is read.",
         f"{COMMON}/http/api/bodies.py",
         before="        if self._announced > self._max_bytes:\n            raise self._too_large()\n",
         after="",

@@ -1,4 +1,4 @@
-"""Limits of HTTP connections, of responses in memory, and of what a request may contain."""
+"""Limits of HTTP connections, of responses in memory, and of requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MUTATIONS: Final = (
     Mutation(
         "file-sent-as-a-whole",
         _MECHANISM,
-        "Each client that reads nothing of a large file holds all of it in memory.",
+        "A large file is held in memory for each client that does not read its response.",
         _SENDING,
         before="PIECE_BYTES: Final = 64 << 10",
         after="PIECE_BYTES: Final = 64 << 20",
@@ -25,7 +25,7 @@ MUTATIONS: Final = (
     Mutation(
         "responses-without-a-budget",
         _MECHANISM,
-        "Any number of large responses wait in memory for clients that read nothing.",
+        "An unlimited number of large responses is held in memory for clients that do not read.",
         _SENDING,
         before="if self._used and self._used + len(body) > self._max_bytes:",
         after="if False:",
@@ -34,7 +34,7 @@ MUTATIONS: Final = (
     Mutation(
         "slow-reader-stays",
         _MECHANISM,
-        "A client that takes nothing of its response is never disconnected.",
+        "A client that does not read its response is never disconnected.",
         _CONNECTION,
         before="elif now - self._unsent_since > limits.write_s:",
         after="elif False:",
@@ -43,7 +43,7 @@ MUTATIONS: Final = (
     Mutation(
         "silent-client-stays",
         _MECHANISM,
-        "A client that sends no complete head of a request keeps its connection.",
+        "A client that sends no complete request head keeps its connection.",
         _CONNECTION,
         before="self._head_since is not None and now",
         after="False and now",
@@ -52,7 +52,7 @@ MUTATIONS: Final = (
     Mutation(
         "connections-without-a-limit",
         _MECHANISM,
-        "A process serves any number of connections.",
+        "A process accepts an unlimited number of connections.",
         _CONNECTION,
         before="self._is_spare = len(self.connections) > self._limits.served",
         after="self._is_spare = False",
@@ -61,7 +61,7 @@ MUTATIONS: Final = (
     Mutation(
         "refused-client-is-reset",
         _MECHANISM,
-        "A client that still sends when it is refused gets a reset in place of the response.",
+        "A client that is still sending when it is refused gets a reset instead of the response.",
         _CONNECTION,
         before="if self._is_closing or self.conn.their_state not in (h11.SEND_BODY, h11.ERROR)",
         after="if self._is_closing or True",
@@ -70,7 +70,7 @@ MUTATIONS: Final = (
     Mutation(
         "unread-body-without-a-limit",
         _MECHANISM,
-        "A client sends bodies of any length that nobody reads.",
+        "A client can send an unlimited body that the service does not read.",
         _CONNECTION,
         before="if self._discarded > self._limits.discard_bytes:",
         after="if False:",
@@ -90,7 +90,7 @@ MUTATIONS: Final = (
     Mutation(
         "number-of-any-length-in-a-path",
         _MECHANISM,
-        "Thousands of digits in a path are a fault of the service.",
+        "A number with thousands of digits in a path is an internal fault.",
         f"{COMMON}/http/paths.py",
         before='regex = "[0-9]{1,18}"',
         after='regex = "[0-9]+"',
@@ -101,7 +101,7 @@ MUTATIONS: Final = (
     Mutation(
         "form-of-any-length",
         _MECHANISM,
-        "A form without an end is read for as long as it comes.",
+        "A form without an end is read without a limit.",
         f"{COMMON}/http/api/bodies.py",
         before="            if left_bytes < 0:\n",
         after="            if left_bytes < 0 and self._max_bytes < 1 << 20:\n",
@@ -110,7 +110,7 @@ MUTATIONS: Final = (
     Mutation(
         "requests-without-a-budget",
         _MECHANISM,
-        "Any number of large bodies are in memory at once.",
+        "An unlimited number of large bodies is in memory at the same time.",
         f"{COMMON}/http/receiving.py",
         before="if self._used > counted and self._used + more > self._max_bytes:",
         after="if False:",
@@ -119,7 +119,7 @@ MUTATIONS: Final = (
     Mutation(
         "unknown-path-is-415",
         _MECHANISM,
-        "A request for an unknown path is refused for its content type.",
+        "A request for an unknown path is refused because of its content type.",
         f"{COMMON}/http/browser_guard.py",
         before="if is_safe or all(",
         after="if is_safe or None in (",
@@ -130,7 +130,7 @@ MUTATIONS: Final = (
     Mutation(
         "urls-read-in-one-turn",
         _MECHANISM,
-        "A thousand long URLs stop the process, health included.",
+        "A request with a thousand long URLs blocks the process, including its health checks.",
         f"{PICTURES}/app/states/find_states.py",
         before="canonical = await map_yielding(partial(canonical_url, rules=rules), urls)",
         after="canonical = [canonical_url(url, rules) for url in urls]",
@@ -139,7 +139,7 @@ MUTATIONS: Final = (
     Mutation(
         "urls-of-any-size",
         _MECHANISM,
-        "A request brings megabytes of URLs.",
+        "A request may contain megabytes of URLs.",
         f"{PICTURES}/domain/urls/sizes.py",
         before="if size > URLS_LIMIT_BYTES:",
         after="if False:",
@@ -148,7 +148,7 @@ MUTATIONS: Final = (
     Mutation(
         "original-without-its-own-file",
         _MECHANISM,
-        "Each client of an original has a copy of its own on the disk, or none after the first client has left.",
+        "Each client of an original has a copy on the disk, or the copy goes with the first client.",
         f"{PICTURES}/clients/original_spool.py",
         before="            if not entry.clients:\n",
         after="            if True:\n",

@@ -23,7 +23,7 @@ MUTATIONS: Final = (
     Mutation(
         "failed-comparison-in-the-log-only",
         "Searcher",
-        "An index cannot be compared with the registry for days, and the searcher reports that nothing is blocked.",
+        "The comparison of index and registry fails for days, and the searcher reports that nothing is blocked.",
         f"{_SEARCHER}/app/verify_index.py",
         before="                    noted_in=self._fault,\n",
         after="",
@@ -34,7 +34,7 @@ MUTATIONS: Final = (
     Mutation(
         "older-document-wins",
         "Registry and index",
-        "A document that comes late replaces a fresher one.",
+        "A late document replaces a newer one.",
         f"{_RECEIVER}/store/registry.sql",
         before="(d.epoch, d.version, d.modify_timestamp) < (excluded.epoch, excluded.version,",
         after="(d.epoch, d.modify_timestamp) <= (excluded.epoch,",
@@ -52,7 +52,7 @@ MUTATIONS: Final = (
     Mutation(
         "damaged-rows-unchecked",
         "Registry and index",
-        "A row whose bytes were damaged on the disk reaches the indexes.",
+        "A row that was damaged on the disk reaches the indexes.",
         f"{_RECEIVER}/store/kept_documents.py",
         before="    if has_own and checksum !=",
         after="    if False and checksum !=",
@@ -61,7 +61,7 @@ MUTATIONS: Final = (
     Mutation(
         "damaged-rows-of-earlier-releases",
         "Registry and index",
-        "A damaged row that an earlier release wrote without a checksum ends each rebuild.",
+        "A damaged row that an earlier release wrote without a checksum stops each rebuild.",
         f"{_RECEIVER}/store/kept_documents.py",
         before="    if not has_own:\n",
         after="    if False:\n",
@@ -79,7 +79,7 @@ MUTATIONS: Final = (
     Mutation(
         "damaged-rows-not-replaced",
         "Registry and index",
-        "A push of the version that a damaged row has is refused for ever.",
+        "A push with the version of a damaged row is always refused.",
         f"{_RECEIVER}/store/registry.sql",
         before="        OR (d.status = 3 AND",
         after="        OR (d.status = 4 AND",
@@ -88,7 +88,7 @@ MUTATIONS: Final = (
     Mutation(
         "marks-without-comparison",
         "Registry and index",
-        "A row that was replaced while its damage was being handled is marked as damaged.",
+        "A row that was replaced during the handling of its damage is marked as damaged.",
         f"{_RECEIVER}/store/registry.sql",
         before="   AND checksum IS NOT DISTINCT FROM %(checksum)s::bigint AND document = %(document)b",
         after="   AND (true OR %(checksum)s::bigint IS NULL OR document = %(document)b)",
@@ -106,7 +106,7 @@ MUTATIONS: Final = (
     Mutation(
         "refills-with-damaged-rows",
         "Registry and index",
-        "A refill puts damaged rows into the queue.",
+        "A backfill puts damaged rows into the queue.",
         f"{_RECEIVER}/store/queues.sql",
         before=" AND status <> 3\n",
         after="\n",
@@ -124,7 +124,7 @@ MUTATIONS: Final = (
     Mutation(
         "one-document-ends-a-rebuild",
         "Searcher",
-        "A document that cannot be decoded ends each attempt of a rebuild.",
+        "A document that cannot be decoded stops each rebuild.",
         f"{_SEARCHER}/clients/receiver.py",
         before="            with suppress(DecodeError):\n",
         after="            with suppress(ZeroDivisionError):\n",
@@ -136,7 +136,7 @@ MUTATIONS: Final = (
     Mutation(
         "unknown-fault-ends-the-searcher",
         "Searcher",
-        "An unforeseen fault of a rebuild ends the process, which serves the indexes of all clients.",
+        "An unexpected fault of a rebuild ends the process, which serves the indexes of all clients.",
         f"{_SEARCHER}/consumers/index_keeper.py",
         before="        except BaseException as error:",
         after="        except ZeroDivisionError as error:",
@@ -149,7 +149,7 @@ MUTATIONS: Final = (
     Mutation(
         "epochs-not-locked",
         "Registry and index",
-        "Two schemas of a client are put at the same time, each compared with what was there before.",
+        "Two concurrent updates of a client's schema are both compared with the schema before.",
         f"{_RECEIVER}/store/schemas.sql",
         before="SELECT pg_advisory_xact_lock(hashtextextended('schemas/' || %(client)s, 0))",
         after="SELECT hashtextextended('schemas/' || %(client)s, 0)",
@@ -158,7 +158,7 @@ MUTATIONS: Final = (
     Mutation(
         "cursor-runs-back",
         "Registry and index",
-        "A report that comes late moves the cursor of its group back.",
+        "A late report moves the cursor of its group back.",
         f"{_RECEIVER}/store/queues.sql",
         before="SET idx = greatest(p.idx, excluded.idx)",
         after="SET idx = excluded.idx",
@@ -167,7 +167,7 @@ MUTATIONS: Final = (
     Mutation(
         "trimmed-past-a-living-group",
         "Registry and index",
-        "A queue is trimmed past a group that has not read it yet.",
+        "Trimming removes elements that a group has not read yet.",
         f"{_RECEIVER}/store/queues.sql",
         before="JOIN living l USING (client)",
         after='JOIN (SELECT DISTINCT ON (client) * FROM living ORDER BY client, "group" DESC) l USING (client)',
@@ -176,7 +176,7 @@ MUTATIONS: Final = (
     Mutation(
         "leases-not-held-by-offsets",
         "Registry and index",
-        "A shard is taken over while its offsets are being moved.",
+        "Another process takes over a shard while its offsets are updated.",
         f"{_INDEXER}/store/queries.sql",
         before="\n   FOR KEY SHARE OF l",
         after="",
@@ -185,7 +185,7 @@ MUTATIONS: Final = (
     Mutation(
         "offset-not-compared",
         "Registry and index",
-        "An offset that somebody else has moved is moved from where it does not stand.",
+        "An offset that another process has moved is moved from a position that it no longer has.",
         f"{_INDEXER}/store/queries.sql",
         before="   AND o.idx = n.expected AND n.idx > n.expected\n",
         after="   AND n.idx > n.expected\n",
@@ -194,7 +194,7 @@ MUTATIONS: Final = (
     Mutation(
         "digests-in-one-sum",
         "Registry and index",
-        "Digests of a shard are added up in one double: beyond 2 million documents an equal index seems to differ.",
+        "The digests of a shard are summed in a double: above 2 million documents equal indexes seem to differ.",
         f"{_SEARCHER}/engine/index.py",
         before='"interval": slice_width',
         after='"interval": slice_width << 16',
@@ -203,7 +203,7 @@ MUTATIONS: Final = (
     Mutation(
         "whole-registry-in-a-call",
         "Registry and index",
-        "The registry adds up all of its documents in one call, which a large one does not finish in time.",
+        "The registry sums all its documents in one call, which times out for a large registry.",
         f"{_SEARCHER}/app/verify_index.py",
         before="at_once = max(1, SHARDS * self._documents_at_once // max(1, generation.index.documents))",
         after="at_once = SHARDS",
@@ -214,7 +214,7 @@ MUTATIONS: Final = (
     Mutation(
         "state-before-the-index",
         "Registry and index",
-        "The searcher's file says that documents were taken in before the index is committed: a crash loses them.",
+        "The searcher records documents before the index commits, so a crash loses them.",
         f"{_SEARCHER}/store/generation.py",
         before="""            if write.is_touched:
                 self.index.commit()
@@ -232,7 +232,7 @@ MUTATIONS: Final = (
     Mutation(
         "half-an-effect-committed",
         "Registry and index",
-        "A process that writes an index takes the place of a killed one, and commits half of what belongs together.",
+        "The successor of a killed index writer commits half of an effect.",
         f"{_SEARCHER}/engine/writing/process.py",
         before="if self._failure or self._is_closed:",
         after="if self._is_closed:",
@@ -241,7 +241,7 @@ MUTATIONS: Final = (
     Mutation(
         "writer-outlives-its-searcher",
         "Registry and index",
-        "The process that writes an index stays when its searcher is killed, and keeps the next one from writing.",
+        "The index writer survives its killed searcher, and blocks the next index writer.",
         f"{_SEARCHER}/engine/writing/worker.py",
         before="            os._exit(0)",
         after="            return",
@@ -253,7 +253,7 @@ MUTATIONS: Final = (
     Mutation(
         "abandoned-builds-kept",
         "Registry and index",
-        "An index that was not completed takes space beside the next one, until the disk is full.",
+        "Incomplete indexes stay on the disk until it is full.",
         f"{_SEARCHER}/consumers/index_keeper.py",
         before="            await asyncio.to_thread(self._generations.remove_abandoned)\n",
         after="",
@@ -262,7 +262,7 @@ MUTATIONS: Final = (
     Mutation(
         "new-index-blocked-in-silence",
         "Registry and index",
-        "Nothing names a partition that keeps a new index from being completed.",
+        "A partition that blocks the completion of a new index is not reported.",
         f"{_SEARCHER}/consumers/index_keeper.py",
         before="for following in (self._following, self._coming):",
         after="for following in (self._following,):",
@@ -274,7 +274,7 @@ MUTATIONS: Final = (
     Mutation(
         "document-stops-its-partition",
         "Registry and index",
-        "A document with a value that nobody thought of ends the process that writes, again and again.",
+        "A document with an unexpected value ends the index writer repeatedly.",
         f"{_SEARCHER}/engine/writing/writer.py",
         before="except Exception as error:",
         after="except WrongValue as error:",
@@ -286,7 +286,7 @@ MUTATIONS: Final = (
     Mutation(
         "closed-index-kept",
         "Registry and index",
-        "The index of the start keeps its space on the disk after another one took its place, until a restart.",
+        "The disk space of a replaced index is released only at a restart.",
         f"{_SEARCHER}/engine/index.py",
         before="build_analyzers(), _frequency_in(self._index))",
         after="build_analyzers(), lambda field, word: self._index.searcher().doc_freq(field, word))",
@@ -298,7 +298,7 @@ MUTATIONS: Final = (
     Mutation(
         "search-of-an-older-commit",
         "Registry and index",
-        "A process that searches does not look again after a commit.",
+        "A search process does not see later commits.",
         f"{_SEARCHER}/searching/worker.py",
         before="if found.commits < request.commits:",
         after="if found.commits < 0:",
@@ -307,7 +307,7 @@ MUTATIONS: Final = (
     Mutation(
         "deadly-search-made-in-the-service",
         "Registry and index",
-        "A search whose process has ended is made in the service's own.",
+        "A search that ended its process runs in the service's process.",
         f"{_SEARCHER}/searching/pool.py",
         before="if self._has_served and not self._ready():",
         after="if not self._has_served and not self._ready():",
@@ -319,7 +319,7 @@ MUTATIONS: Final = (
     Mutation(
         "deadly-search-made-where-none-starts",
         "Registry and index",
-        "A search that has ended its process is made in the service's own, where no other process starts.",
+        "A search that ended its process runs in the service's process if no search process can start.",
         f"{_SEARCHER}/searching/pool.py",
         before="lost == _ATTEMPTS or (lost and not prepare_search(generation.index, request).is_short)",
         after="lost == _ATTEMPTS",
@@ -328,7 +328,7 @@ MUTATIONS: Final = (
     Mutation(
         "search-without-a-limit-of-memory",
         "Registry and index",
-        "A search takes all memory of the container, which ends whole.",
+        "A search takes all memory of the container, which is killed.",
         f"{_SEARCHER}/searching/worker.py",
         before="    resource.setrlimit(resource.RLIMIT_DATA, (memory_mb << 20, memory_mb << 20))\n",
         after="",
@@ -337,7 +337,7 @@ MUTATIONS: Final = (
     Mutation(
         "search-without-memory-tried-in-the-service",
         "Registry and index",
-        "A search that failed on its way, as it got no memory, is made in the service's own process.",
+        "A search that failed for lack of memory runs in the service's process.",
         f"{_SEARCHER}/searching/process.py",
         before="(SearchInterrupted if reply.has_begun else SearchFailed)",
         after="SearchFailed",
@@ -346,7 +346,7 @@ MUTATIONS: Final = (
     Mutation(
         "searches-for-nobody",
         "Registry and index",
-        "Searches whose callers have gone are made, before those that somebody waits for.",
+        "Searches of callers that have gone run before the searches of waiting callers.",
         f"{_SEARCHER}/searching/process.py",
         before="self._send(sent._replace(content=None))",
         after="pass",
@@ -355,7 +355,7 @@ MUTATIONS: Final = (
     Mutation(
         "dropped-search-made",
         "Registry and index",
-        "A process makes the searches that it was to drop.",
+        "A search process runs searches that it was told to drop.",
         f"{_SEARCHER}/searching/worker.py",
         before="if (dropped := pending.get(request.number)) is not None and dropped.cancel():",
         after="if (dropped := pending.get(request.number)) is not None:",
@@ -367,16 +367,16 @@ MUTATIONS: Final = (
     Mutation(
         "search-outlives-its-service",
         "Registry and index",
-        "A process that searches stays until its searches are through, although its service has ended.",
+        "A search process survives its service until its searches end.",
         f"{_SEARCHER}/searching/worker.py",
-        before="        os._exit(0)  # nobody waits for the searches that are left\n",
+        before="        os._exit(0)  # no caller waits for the remaining searches\n",
         after="",
         tests=(f"{_SEARCHES}::test_process_ends_with_its_service_whatever_it_searches",),
     ),
     Mutation(
         "search-processes-missing-in-silence",
         "Registry and index",
-        "The status does not name processes for searches that do not start.",
+        "The status does not report search processes that do not start.",
         f"{_SEARCHER}/bootstrap.py",
         before="searches.run, blocked=searches.blocked, is_everywhere=True)",
         after="searches.run, is_everywhere=True)",
@@ -385,7 +385,7 @@ MUTATIONS: Final = (
     Mutation(
         "fields-sent-for-a-body",
         "Registry and index",
-        "A hit of a former release, which was kept with fields, goes to the caller without a body.",
+        "A hit that an earlier release stored with fields reaches the caller without a body.",
         f"{_SEARCHER}/engine/stored_hits.py",
         before="if not is_body or _Outline.FromString(stored).fields:",
         after="if not is_body:",
@@ -394,7 +394,7 @@ MUTATIONS: Final = (
     Mutation(
         "sender-without-the-lease-heard",
         "Registry and index",
-        "An element of a sender that lost the shard is applied, and the newer one is dropped as a repetition.",
+        "An element of a sender that lost the shard is applied, and the newer one counts as a repetition.",
         f"{_SEARCHER}/domain/watermarks.py",
         before="if fence < mark.fence:",
         after="if fence < 0:",
@@ -406,7 +406,7 @@ MUTATIONS: Final = (
     Mutation(
         "index-of-other-words-searched",
         "Registry and index",
-        "An index that a release before filled with other words is searched, and misses what it holds.",
+        "An index that an earlier release built with other rules for words is searched and misses documents.",
         f"{_SEARCHER}/store/state_file.py",
         before='if stored.get("analysis", 1) != ANALYSIS:',
         after="if False:",
@@ -415,7 +415,7 @@ MUTATIONS: Final = (
     Mutation(
         "documents-of-another-client",
         "Registry and index",
-        "A service writes and deletes the documents of another one.",
+        "A service can write and delete the documents of another client.",
         f"{_RECEIVER}/rpc/receiver_service.py",
         before="PushBatchRequest) -> pb.PushBatchResponse:\n        require_own(request.client)\n",
         after="PushBatchRequest) -> pb.PushBatchResponse:\n",
@@ -426,7 +426,7 @@ MUTATIONS: Final = (
     Mutation(
         "documents-of-another-client-listed",
         "Registry and index",
-        "A service lists the documents of another one, and withdraws them as lost.",
+        "A service lists the documents of another client and withdraws them as lost.",
         f"{_RECEIVER}/rpc/receiver_service.py",
         before="        require_own(request.client)\n        limit = request.page_size",
         after="        limit = request.page_size",
@@ -437,7 +437,7 @@ MUTATIONS: Final = (
     Mutation(
         "removed-documents-not-listed",
         "Registry and index",
-        "A client whose table went back does not learn that the registry has removed its document.",
+        "A client with a restored table does not learn that the registry has removed its document.",
         f"{_RECEIVER}/store/scanning.sql",
         before=" WHERE client = %(client)s AND (hash, pk) > (%(after_hash)s, %(after_pk)s)\n",
         after=" WHERE client = %(client)s AND status = 1 AND (hash, pk) > (%(after_hash)s, %(after_pk)s)\n",
@@ -448,7 +448,7 @@ MUTATIONS: Final = (
     Mutation(
         "values-that-a-field-cannot-hold",
         "Searcher",
-        "A query for a number beyond 64 bits, or a date that the engine cannot hold, ends as INTERNAL.",
+        "A query for a number beyond 64 bits or an unsupported date ends as INTERNAL.",
         f"{_SEARCHER}/engine/translation.py",
         before='OverflowError) as error:\n            raise WrongValue(f"{name} cannot',
         after='OverflowError) as error:\n            raise RuntimeError(f"{name} cannot',
@@ -457,7 +457,7 @@ MUTATIONS: Final = (
     Mutation(
         "values-of-points-reach-the-engine",
         "Searcher",
-        "A query for a value of a point is refused without the words that explain it.",
+        "The refusal of a query for a value of a point has no explanation.",
         f"{_SEARCHER}/engine/translation.py",
         before="if name in self.fields and self.fields[name].type == schema_pb2.FIELD_TYPE_GEO_POINT:",
         after="if False:",
@@ -466,7 +466,7 @@ MUTATIONS: Final = (
     Mutation(
         "sorts-by-texts-and-points",
         "Searcher",
-        "A sort by a point or a text that the schema calls sortable ends as INTERNAL.",
+        "A sort by a point or a text that the schema declares sortable ends as INTERNAL.",
         f"{_SEARCHER}/app/search_index.py",
         before=" and each.type not in _UNSORTABLE",
         after="",

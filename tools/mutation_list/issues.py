@@ -17,7 +17,7 @@ MUTATIONS: Final = (
     Mutation(
         "further-issues-lost",
         "Issues",
-        "Past the first hundred of a code issues are counted and not kept.",
+        "After the first hundred issues of a code, further issues are counted but not stored.",
         f"{PROCESSOR}/domain/statistics.py",
         before="            kept.further.append(error)\n",
         after="",
@@ -26,7 +26,7 @@ MUTATIONS: Final = (
     Mutation(
         "parameters-lost-in-rows",
         "Issues",
-        "The sentence of a stored issue lacks its values.",
+        "The sentence of a stored issue lacks its parameters.",
         f"{PROCESSOR}/store/reading.py",
         before="    error.MergeFromString(parameters)\n",
         after="",
@@ -35,7 +35,7 @@ MUTATIONS: Final = (
     Mutation(
         "chunks-deleted-before-the-file",
         "Issues",
-        "The packing is killed, and the issues are neither in chunks nor in the file.",
+        "If the packing is killed, the issues are neither in chunks nor in the file.",
         f"{PROCESSOR}/app/issues/pack_issues.py",
         before="                await _REFS.add(tx, file.sha256, key.issues_ref)\n            await blobs",
         after="                await _REFS.add(tx, file.sha256, key.issues_ref)\n"
@@ -55,7 +55,7 @@ MUTATIONS: Final = (
     Mutation(
         "reference-of-a-killed-packing-stays",
         "Issues",
-        "The file of a killed packing is referred to for as long as its load.",
+        "The reference to the file of a killed packing stays as long as its load.",
         f"{PROCESSOR}/app/issues/pack_issues.py",
         before="            await _REFS.drop(tx, key.issues_ref)\n",
         after="",
@@ -64,7 +64,7 @@ MUTATIONS: Final = (
     Mutation(
         "file-before-lost",
         "Issues",
-        "Late issues take the place of all issues before.",
+        "Late issues replace all earlier issues.",
         f"{PROCESSOR}/app/issues/pack_issues.py",
         before="    if before is not None:\n",
         after="    if False:\n",
@@ -73,7 +73,7 @@ MUTATIONS: Final = (
     Mutation(
         "chunk-packed-under-the-reader",
         "Issues",
-        "A list lacks the issues of a chunk that became a file while it was read.",
+        "A list lacks the issues of a chunk that was packed into a file during the reading.",
         f"{PROCESSOR}/app/issues/read_issues.py",
         before="            raise _ChunkPacked\n",
         after="            return ()\n",
@@ -82,7 +82,7 @@ MUTATIONS: Final = (
     Mutation(
         "equal-issues-listed-once",
         "Issues",
-        "A list has fewer issues than the load counts, where a page ends between equal ones.",
+        "A list has fewer issues than the load counts if a page ends between equal issues.",
         f"{PROCESSOR}/app/issues/read_issues.py",
         before="            to_skip = place.seen\n",
         after="            to_skip = 10 * place.seen\n",
@@ -91,7 +91,7 @@ MUTATIONS: Final = (
     Mutation(
         "every-block-read",
         "Issues",
-        "The issues of one offer are looked for in every block of the file.",
+        "Every block of the file is read for the issues of one offer.",
         f"{PROCESSOR}/domain/issue_blocks.py",
         before="_hash_of(self.external_id) not in block.ids",
         after="not block.ids",
@@ -100,7 +100,7 @@ MUTATIONS: Final = (
     Mutation(
         "damaged-chunk-stops-the-packing",
         "Issues",
-        "One chunk that cannot be read keeps all later ones of its load from the file.",
+        "One unreadable chunk blocks the packing of all later chunks of its load.",
         f"{PROCESSOR}/app/issues/pack_issues.py",
         before="        await issues.put_aside(tx, key, list(damaged))\n",
         after="        return False\n",
@@ -109,7 +109,7 @@ MUTATIONS: Final = (
     Mutation(
         "file-outlives-its-load",
         "Issues",
-        "The file of issues stays after its load has gone.",
+        "The file of issues stays after the removal of its load.",
         f"{PROCESSOR}/app/clean_up.py",
         before="for ref in (key.blob_ref, key.issues_ref)",
         after="for ref in (key.blob_ref,)",
@@ -118,7 +118,7 @@ MUTATIONS: Final = (
     Mutation(
         "unbounded-exports",
         "Issues",
-        "One seller opens any number of exports.",
+        "One seller can open an unlimited number of exports.",
         f"{PROCESSOR}/app/issues/export_issues.py",
         before=" or self._of_seller[seller_id] >= MAX_EXPORTS_OF_SELLER",
         after="",
@@ -127,7 +127,7 @@ MUTATIONS: Final = (
     Mutation(
         "idle-reader-kept",
         "Issues",
-        "A reader that takes nothing holds its stream and its file for ever.",
+        "A reader that does not read keeps its stream and its file for ever.",
         "libs/common/src/classifeed_common/rpc/idle_readers.py",
         before="loop.call_later(silence_s, call.cancel)",
         after="loop.call_later(3600, call.cancel)",
@@ -139,7 +139,7 @@ MUTATIONS: Final = (
     Mutation(
         "packing-given-up",
         "Issues",
-        "After five faults nobody packs the issues of a load, until an operator retries the job.",
+        "After five faults the issues of a load are not packed until an operator retries the job.",
         f"{PROCESSOR}/jobs/pack_records.py",
         before="resumes=True)",
         after="resumes=True, max_unknown_faults=5)",
@@ -148,7 +148,7 @@ MUTATIONS: Final = (
     Mutation(
         "failing-packing-not-named",
         "Issues",
-        "The issues of ended loads fill the database, and `status` is well.",
+        "Issues of completed loads fill the database, and `status` reports no problem.",
         f"{PROCESSOR}/app/issues/watch_packing.py",
         before="    if not count:",
         after="    if count < 2:",

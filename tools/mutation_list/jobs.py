@@ -11,7 +11,7 @@ MUTATIONS: Final = (
     Mutation(
         "claim-guard-without-fence",
         "Jobs",
-        "An effect is committed under a claim that was given to another run.",
+        "An effect is committed under a claim that another run has got.",
         f"{JOBS}/claim/guard.sql",
         before="AND j.claim_no = %(claim_no)s AND j.status = 'running'\nFOR KEY SHARE OF j",
         after="AND j.status = 'running'\nFOR KEY SHARE OF j",
@@ -20,7 +20,7 @@ MUTATIONS: Final = (
     Mutation(
         "claim-guard-without-lock",
         "Jobs",
-        "A claim is taken back between its guard and the commit of the effect.",
+        "A claim is revoked between its guard and the commit of the effect.",
         f"{JOBS}/claim/guard.sql",
         before="\nFOR KEY SHARE OF j",
         after="",
@@ -29,7 +29,7 @@ MUTATIONS: Final = (
     Mutation(
         "checkpoint-of-a-lost-claim",
         "Jobs",
-        "Slices of a run that lost its claim are committed beside those of its successor.",
+        "Slices of a run that lost its claim are committed together with those of its successor.",
         f"{JOBS}/claim/guard.py",
         before="    await guard_claim(tx, job_id, claim_no)\n",
         after="",
@@ -47,7 +47,7 @@ MUTATIONS: Final = (
     Mutation(
         "reaper-fails-in-the-log-only",
         "Jobs",
-        "Lost jobs cannot be given back, and the service reports that nothing is blocked.",
+        "Lost jobs cannot be requeued, and the service reports that nothing is blocked.",
         f"{JOBS}/maintenance/reaper.py",
         before=", noted_in=self._fault",
         after="",
@@ -67,7 +67,7 @@ MUTATIONS: Final = (
     Mutation(
         "chore-fails-in-the-log-only",
         "Jobs",
-        "The tables of jobs are not looked after, and the service reports that nothing is blocked.",
+        "The maintenance of the job tables fails, and the service reports that nothing is blocked.",
         f"{JOBS}/maintenance/housekeeping.py",
         before=", noted_in=chore.fault",
         after="",
@@ -79,7 +79,7 @@ MUTATIONS: Final = (
     Mutation(
         "unrecorded-ends-in-the-log-only",
         "Jobs",
-        "Ends of jobs cannot be recorded, and the service reports that nothing is blocked.",
+        "Completions of jobs cannot be recorded, and the service reports that nothing is blocked.",
         f"{JOBS}/worker/completions.py",
         before="                self.fault.note(error)\n",
         after="",
@@ -100,7 +100,7 @@ MUTATIONS: Final = (
     Mutation(
         "reaper-takes-from-the-living",
         "Jobs",
-        "Jobs are taken from a process that has renewed its lease in time.",
+        "Jobs are requeued although their process has renewed its lease in time.",
         f"{JOBS}/maintenance/reaper.sql",
         before="      AND j.lease_ttl_sec < ceil(extract(epoch FROM statement_timestamp() - w.renewed_at))::integer\n",
         after="",
@@ -109,7 +109,7 @@ MUTATIONS: Final = (
     Mutation(
         "idempotency-key-taken-over",
         "Jobs",
-        "A request that is repeated makes a second job.",
+        "A repeated request creates a second job.",
         f"{JOBS}/enqueue/jobs.sql",
         before="        WHERE k.expires_at <= clock_timestamp()\n    RETURNING job_id",
         after="    RETURNING job_id",
@@ -118,7 +118,7 @@ MUTATIONS: Final = (
     Mutation(
         "wake-of-a-running-job-lost",
         "Jobs",
-        "A job that is made due while it runs sleeps all the same.",
+        "A job that is made due while it runs still sleeps.",
         f"{JOBS}/enqueue/jobs.sql",
         before=" OR j.status = 'running')\n",
         after=")\n",
@@ -127,7 +127,7 @@ MUTATIONS: Final = (
     Mutation(
         "drain-uses-up-an-attempt",
         "Jobs",
-        "A job that a stopping process hands back has one attempt less.",
+        "A job that a stopping process requeues loses an attempt.",
         f"{JOBS}/claim/finish.sql",
         before="WHEN f.outcome IN ('snoozed', 'returned') THEN j.attempt - 1",
         after="WHEN f.outcome IN ('snoozed') THEN j.attempt - 1",
@@ -136,9 +136,9 @@ MUTATIONS: Final = (
     Mutation(
         "panic-keeps-its-slot",
         "Jobs",
-        "A job whose handler panics or calls `sys.exit` never ends, and its slot runs no other.",
+        "A job whose handler panics or calls `sys.exit` never ends and blocks its slot.",
         f"{JOBS}/worker/run.py",
-        before="BaseException as error:  # noqa: BLE001 - becomes the end of the run\n            if bound",
+        before="BaseException as error:  # noqa: BLE001 - becomes the outcome of the run\n            if bound",
         after="Exception as error:\n            if bound",
         tests=(
             f"{JOBS_TESTS}/worker/test_last_resorts.py"
@@ -148,7 +148,7 @@ MUTATIONS: Final = (
     Mutation(
         "schedules-share-a-fault",
         "Jobs",
-        "A schedule whose job cannot be enqueued keeps others that are due from theirs.",
+        "A schedule whose job cannot be enqueued blocks other due schedules.",
         f"{JOBS}/schedule/scheduler.py",
         before="            if is_passing(error):\n                raise\n",
         after="            raise\n",
@@ -157,7 +157,7 @@ MUTATIONS: Final = (
     Mutation(
         "lock-key-of-any-length",
         "Jobs",
-        "A lock key too long for an index is accepted, and no other job of its queue runs.",
+        "A lock key that is too long for an index is accepted, and blocks all other jobs of its queue.",
         f"{JOBS}/model/storable.py",
         before="        if len(text) > limit:\n",
         after="        if False:\n",
@@ -166,7 +166,7 @@ MUTATIONS: Final = (
     Mutation(
         "copy-without-limits",
         "Jobs",
-        "Jobs that are copied are not checked.",
+        "Copied jobs are not validated.",
         f"{JOBS}/enqueue/copy.py",
         before="args = [check_request(request) for request in batch]",
         after="args = [json.dumps(request.args) for request in batch]",
@@ -175,7 +175,7 @@ MUTATIONS: Final = (
     Mutation(
         "message-not-cleaned",
         "Jobs",
-        "An exception whose text has half a surrogate pair ends its job at the first attempt.",
+        "An exception whose text has half a surrogate pair ends its job after the first attempt.",
         f"{JOBS}/worker/run.py",
         before="clean = clean_text(message) if message is not None else None",
         after='clean = message.replace("\\0", "\\ufffd") if message is not None else None',
@@ -184,7 +184,7 @@ MUTATIONS: Final = (
     Mutation(
         "damaged-job-stops-claims",
         "Jobs",
-        "One row that a claim cannot handle stops all jobs of its queue.",
+        "One damaged row stops all jobs of its queue.",
         f"{JOBS}/worker/fetcher.py",
         before="or not await set_damaged_aside(connection, queues=queues, tasks=self._tasks)",
         after="or queues",
@@ -193,7 +193,7 @@ MUTATIONS: Final = (
     Mutation(
         "unreadable-args-stop-claims",
         "Jobs",
-        "Args that Python cannot read stop all jobs that are claimed with them.",
+        "Args that Python cannot decode stop all jobs of the same claim.",
         f"{JOBS}/worker/session.py",
         before="            set_json_loads(read_json, connection)\n",
         after="",
@@ -205,7 +205,7 @@ MUTATIONS: Final = (
     Mutation(
         "damaged-job-stops-completions",
         "Jobs",
-        "A job whose end cannot be archived stays running for ever.",
+        "A job that cannot be archived stays running for ever.",
         f"{JOBS}/worker/completions.py",
         before="why, claim_no=spoiled.claim_no, tasks=self._tasks",
         after="why, tasks=self._tasks",
@@ -216,7 +216,7 @@ MUTATIONS: Final = (
     Mutation(
         "damaged-job-stops-the-reaper",
         "Jobs",
-        "A lost job that cannot go back to its queue keeps all lost jobs from going back.",
+        "A lost job that cannot be requeued blocks all other lost jobs.",
         f"{JOBS}/maintenance/reaper.py",
         before="            ended = await self._reap_apart()\n",
         after="            raise\n",
@@ -225,7 +225,7 @@ MUTATIONS: Final = (
     Mutation(
         "damaged-job-stops-retries",
         "Jobs",
-        "A failed job that cannot go back to its queue keeps all others from a retry in bulk.",
+        "A failed job that cannot be requeued blocks all others in a bulk retry.",
         f"{JOBS}/admin/admin.py",
         before="return len(back), back\n        except Exception as error:\n            if is_passing(error):\n",
         after="return len(back), back\n        except Exception as error:\n            if error:\n",
@@ -237,7 +237,7 @@ MUTATIONS: Final = (
     Mutation(
         "damaged-schedule-stops-others",
         "Jobs",
-        "A schedule whose args cannot be read keeps all schedules from their jobs.",
+        "A schedule with unreadable args blocks all other schedules.",
         f"{JOBS}/schedule/schedules.py",
         before="    args = read_json(row.args)\n",
         after="    args = json.loads(row.args)\n",
@@ -246,7 +246,7 @@ MUTATIONS: Final = (
     Mutation(
         "last-progress-dropped",
         "Jobs",
-        "A short job ends with no progress, or with that of its last heartbeat.",
+        "A short job ends without progress, or with the progress of its last heartbeat.",
         f"{JOBS}/worker/run.py",
         before="        if (report := self.context.unsaved_progress) is not None:\n",
         after="        if (report := None) is not None:\n",
@@ -255,7 +255,7 @@ MUTATIONS: Final = (
     Mutation(
         "progress-of-a-retry-dropped",
         "Jobs",
-        "A job that goes back to its queue loses its last report.",
+        "A requeued job loses its last progress.",
         f"{JOBS}/claim/finish.sql",
         before=", progress = coalesce(f.reported, j.progress)",
         after="",
@@ -264,7 +264,7 @@ MUTATIONS: Final = (
     Mutation(
         "heartbeat-before-the-start",
         "Jobs",
-        "A running job shows a heartbeat that is earlier than its start.",
+        "A running job has a heartbeat that is earlier than its start.",
         f"{JOBS}/schema/ddl_5.sql",
         before="THEN greatest(j.started_at, (",
         after="THEN greatest('-infinity', (",
@@ -273,7 +273,7 @@ MUTATIONS: Final = (
     Mutation(
         "unknown-task-fails-at-once",
         "Jobs",
-        "A worker of an old version ends the jobs of a new one.",
+        "A worker of an old version fails the jobs of a new version.",
         f"{JOBS}/worker/run.py",
         before='return self._completion_of(RETRY, f"{missing}; it knows {known}", delay_s=delay_s)',
         after='return self._completion_of(FAILED, f"{missing}; it knows {known}", delay_s=delay_s)',
@@ -282,7 +282,7 @@ MUTATIONS: Final = (
     Mutation(
         "wrong-args-fail-at-once",
         "Jobs",
-        "A worker of an old version ends jobs whose args only the new one takes.",
+        "A worker of an old version fails jobs whose args only the new version accepts.",
         f"{JOBS}/worker/run.py",
         before="            return self._retry(self.task, str(error), None)\n        self._running",
         after="            return self._completion_of(FAILED, str(error))\n        self._running",
@@ -300,7 +300,7 @@ MUTATIONS: Final = (
     Mutation(
         "skipped-slot-is-made",
         "Jobs",
-        "A schedule that skips slots makes a job next to the running one.",
+        "A schedule that skips slots creates a job in addition to the running one.",
         f"{JOBS}/schedule/scheduler.py",
         before='return overlap == "skip" or status == "queued"',
         after='return status == "queued"',
@@ -318,7 +318,7 @@ MUTATIONS: Final = (
     Mutation(
         "waiting-job-of-a-schedule-without-key",
         "Jobs",
-        "The job of a schedule that is to wait starts next to the running one.",
+        "A schedule whose jobs must wait starts a job in addition to the running one.",
         f"{JOBS}/schedule/scheduler.py",
         before='            lock_key = lock_key or f"schedule:{schedule.name}"\n',
         after="",
@@ -327,7 +327,7 @@ MUTATIONS: Final = (
     Mutation(
         "worker-behind-a-transaction-pooler",
         "Jobs",
-        "A worker behind a pooler in transaction mode starts, and claims nothing.",
+        "A worker with a transaction pooler starts, and claims nothing.",
         f"{JOBS}/worker/pooler.py",
         before="            if await _pid_of(connection) != own:\n",
         after="            if False:\n",
@@ -338,7 +338,7 @@ MUTATIONS: Final = (
     Mutation(
         "gauge-without-completed-jobs",
         "Jobs",
-        "The gauge of jobs by status leaves completed jobs out.",
+        "The gauge of jobs by status lacks completed jobs.",
         f"{JOBS}/maintenance/housekeeping.py",
         before="        counts.update({(queue, status): jobs for queue, status, jobs in completed})\n",
         after="",

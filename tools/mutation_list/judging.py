@@ -1,4 +1,4 @@
-"""Verdicts and opinions: what counts, for how long, and for whom."""
+"""Verdicts and opinions: validity, lifetime and scope."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MUTATIONS: Final = (
     Mutation(
         "kept-verdicts-renewed-by-use",
         "Decisions",
-        "Verdicts that equal texts use are kept for ever.",
+        "Verdicts that equal texts use are stored for ever.",
         f"{MODERATION}/app/judging/correct_pending.py",
         before="kept[text.cache_key], keeps=False))",
         after="kept[text.cache_key], keeps=True))",
@@ -24,7 +24,7 @@ MUTATIONS: Final = (
     Mutation(
         "kept-verdicts-of-incomplete-lists",
         "Decisions",
-        "A verdict without the end verdict decides about equal texts.",
+        "A list of verdicts without the end verdict decides about equal texts.",
         f"{MODERATION}/app/decisions/apply_verdicts.py",
         before="if decision.is_applied and item.keeps and item.verdict_list.has_end:",
         after="if decision.is_applied and item.keeps:",
@@ -33,7 +33,7 @@ MUTATIONS: Final = (
     Mutation(
         "late-responses-put-off-new-texts",
         "Decisions",
-        "The response about an earlier text has the present one wait for people who never had it.",
+        "A late response about an earlier text makes the current text wait for reviewers who never got it.",
         f"{MODERATION}/store/subjects.sql",
         before=" AND s.text_hash = given.text_hash AND s.status = 'PENDING'",
         after=" AND s.status = 'PENDING'",
@@ -51,7 +51,7 @@ MUTATIONS: Final = (
     Mutation(
         "older-texts-of-offers-win",
         "Decisions",
-        "A text that was sent earlier and comes later replaces the present one.",
+        "A text that was sent earlier and arrives later replaces the current one.",
         f"{MODERATION}/store/subjects.sql",
         before="    WHERE s.text_hash <> excluded.text_hash AND s.content_version <= excluded.content_version\n",
         after="    WHERE s.text_hash <> excluded.text_hash\n",
@@ -60,7 +60,7 @@ MUTATIONS: Final = (
     Mutation(
         "breaker-probes-at-once",
         "Decisions",
-        "A verdict service that is away gets the next request as soon as one has failed.",
+        "A verdict service that fails gets the next request immediately.",
         f"{MODERATION}/clients/breaker.py",
         before="return self._running == 0 and self._clock.monotonic_s() >= self._probe_at_s",
         after="return self._running == 0",
@@ -71,7 +71,7 @@ MUTATIONS: Final = (
     Mutation(
         "appeal-answered-with-another-reviewers-decision",
         "Decisions",
-        "A reviewer who comes second is told that the decision is theirs.",
+        "A reviewer who decides second gets the response that the decision is theirs.",
         f"{MODERATION}/rpc/moderation_service/appeals.py",
         before="if (person_name(row.reviewer), row.status, row.rule) == (reviewer, status, rule):",
         after="if (row.status, row.rule) == (status, rule):",
@@ -80,7 +80,7 @@ MUTATIONS: Final = (
     Mutation(
         "reviewers-of-kept-verdicts-forgotten",
         "Reviews by people",
-        "A reviewer decides the appeal about a text that equals one that they have reviewed.",
+        "A reviewer decides the appeal about a text that equals one they reviewed.",
         f"{CLEANWEB}/app/judge_text.py",
         before="(Verdict(name, PEOPLE, reviewers=found.reviewers) for name in found.verdicts)",
         after="(Verdict(name, PEOPLE) for name in found.verdicts)",
@@ -89,7 +89,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-sent-again-for-a-moment",
         "Reviews by people",
-        "A callback that an operator sends again is given up after one try.",
+        "A callback that an operator sends again has only one attempt.",
         f"{CLEANWEB}/store/callbacks.sql",
         before="UPDATE callbacks SET given_up_at = NULL, sent_from = clock_timestamp()\n",
         after="UPDATE callbacks SET given_up_at = NULL\n",
@@ -98,7 +98,7 @@ MUTATIONS: Final = (
     Mutation(
         "one-of-three-decides",
         "Reviews by people",
-        "Where three reviewers disagree, the verdict of a single one counts.",
+        "If three reviewers disagree, the verdict of one reviewer counts.",
         f"{CLEANWEB}/domain/projects.py",
         before="for verdict in named if named.count(verdict) > 1)",
         after="for verdict in named if named.count(verdict) > 0)",
@@ -107,7 +107,7 @@ MUTATIONS: Final = (
     Mutation(
         "newest-texts-reviewed-first",
         "Reviews by people",
-        "A text waits for reviewers as long as newer ones come.",
+        "A text waits for reviewers as long as newer texts come.",
         f"{CLEANWEB}/store/reviews.sql",
         before="AND a.reviewer = ANY (%(spellings)s::text[]))\n      ORDER BY r.review_id\n",
         after="AND a.reviewer = ANY (%(spellings)s::text[]))\n      ORDER BY r.review_id DESC\n",

@@ -14,7 +14,7 @@ MUTATIONS: Final = (
     Mutation(
         "position-moved-by-a-zombie",
         "Ordered consumer",
-        "A consumer that lost its partition commits its effect although another one has moved the position.",
+        "A consumer that lost its partition commits its effect after another consumer moved the position.",
         f"{COMMON}/kafka/table_positions.py",
         before="if cursor.rowcount != len(expected):",
         after="if cursor.rowcount > len(expected):",
@@ -23,7 +23,7 @@ MUTATIONS: Final = (
     Mutation(
         "connection-left-behind",
         "Ordered consumer",
-        "A consumer that has ended stays connected to the brokers until it is collected.",
+        "A consumer that has ended keeps its connections to the brokers until garbage collection.",
         f"{COMMON}/kafka/consuming/consumer.py",
         before="            self._cluster.close()\n",
         after="",
@@ -34,7 +34,7 @@ MUTATIONS: Final = (
     Mutation(
         "poison-passed-over-without-a-letter",
         "Ordered consumer",
-        "A record with a lasting fault is passed over, and no dead letter says so.",
+        "A record with a permanent fault is skipped without a dead letter.",
         f"{COMMON}/kafka/consuming/effects.py",
         before="            await self._dead_letters.put(self._group, record, reason)\n",
         after="",
@@ -45,7 +45,7 @@ MUTATIONS: Final = (
     Mutation(
         "poison-not-answered",
         "Ordered consumer",
-        "The sender of a record that went to the dead letters never hears of it.",
+        "The sender of a dead letter gets no response.",
         f"{COMMON}/kafka/consuming/effects.py",
         before="if self._refuse is not None:",
         after="if False:",
@@ -56,7 +56,7 @@ MUTATIONS: Final = (
     Mutation(
         "outbox-removes-what-it-did-not-send",
         "Outbox and relay",
-        "A message whose transaction commits while later ones are being sent is removed with them.",
+        "A message whose transaction commits while later messages are sent is removed with them.",
         f"{COMMON}/outbox/queries.sql",
         before="id = ANY(%(ids)s)",
         after="id <= (SELECT max(i) FROM unnest(%(ids)s) AS i)",
@@ -65,7 +65,7 @@ MUTATIONS: Final = (
     Mutation(
         "outbox-out-of-order",
         "Outbox and relay",
-        "Messages are sent in another order than their ids have.",
+        "Messages are not sent in the order of their ids.",
         f"{COMMON}/outbox/queries.sql",
         before="ORDER BY id\n",
         after="ORDER BY id DESC\n",
@@ -74,7 +74,7 @@ MUTATIONS: Final = (
     Mutation(
         "relay-without-its-lease",
         "Outbox and relay",
-        "A relay reads and sends although another one holds the lease of the shard.",
+        "A relay reads and sends although another relay holds the lease of the shard.",
         f"{COMMON}/outbox/relay.py",
         before="            await self._leases.guard(tx, lease)\n",
         after="",
@@ -83,7 +83,7 @@ MUTATIONS: Final = (
     Mutation(
         "relay-removes-before-acknowledgement",
         "Outbox and relay",
-        "Messages are removed before Kafka has acknowledged them.",
+        "Messages are removed before Kafka acknowledges them.",
         f"{COMMON}/outbox/relay.py",
         before="            await self._producer.send(messages, limit_s=None)\n",
         after="            asyncio.ensure_future(self._producer.send(messages, limit_s=None))\n",
@@ -92,7 +92,7 @@ MUTATIONS: Final = (
     Mutation(
         "relay-sends-one-by-one",
         "Outbox and relay",
-        "A relay sends what comes meanwhile message by message, each in a transaction of its own.",
+        "A relay sends messages one by one, each in a transaction.",
         f"{COMMON}/outbox/relay.py",
         before="                    if sent < self._max_messages:\n",
         after="                    if not sent:\n",
@@ -101,7 +101,7 @@ MUTATIONS: Final = (
     Mutation(
         "offsets-committed-every-second",
         "Ordered consumer",
-        "Each group writes its offsets every second though nothing comes: a third of what an idle broker does.",
+        "Each idle group commits its offsets every second, which is a third of the work of an idle broker.",
         f"{COMMON}/kafka/consuming/reader.py",
         before=" or (offsets == self._shown and now_s - self._shown_s < _SHOW_AGAIN_S)",
         after="",
@@ -112,10 +112,10 @@ MUTATIONS: Final = (
     Mutation(
         "panic-over-a-record-ends-the-consumer",
         "Ordered consumer",
-        "A panic of a native library over one record ends the process, which reads the record again, and so on.",
+        "A panic of a native library ends the process, which reads the same record again after each start.",
         f"{COMMON}/kafka/consuming/consumer.py",
-        before="        except BaseException as error:  # noqa: BLE001 - whatever it is, skipping",
-        after="        except Exception as error:  # noqa: BLE001 - whatever it is, skipping",
+        before="        except BaseException as error:  # noqa: BLE001 - after any error, skipping",
+        after="        except Exception as error:  # noqa: BLE001 - after any error, skipping",
         tests=(
             f"{COMMON_TESTS}/kafka/test_blocked_partitions.py"
             "::test_a_record_that_fails_blocks_its_own_partition[Panic]",
@@ -124,7 +124,7 @@ MUTATIONS: Final = (
     Mutation(
         "repeated-work-not-named",
         "Repeated work",
-        "Work at intervals fails for hours, and the service reports that nothing is blocked.",
+        "Periodic work fails for hours, and the service reports that nothing is blocked.",
         f"{COMMON}/telemetry/fault_log.py",
         before="        noted_in.note(error)\n",
         after="",
@@ -133,7 +133,7 @@ MUTATIONS: Final = (
     Mutation(
         "repeated-work-named-for-ever",
         "Repeated work",
-        "Work that has failed once is named as blocked although it has succeeded since.",
+        "Periodic work that failed once is reported as blocked after later successes.",
         f"{COMMON}/pacing/repeating.py",
         before="                self._fault.clear()\n",
         after="                pass\n",
@@ -142,7 +142,7 @@ MUTATIONS: Final = (
     Mutation(
         "repeated-work-late-after-a-short-fault",
         "Repeated work",
-        "Work every ten minutes that met a database of which one call failed is done ten minutes later.",
+        "Work with an interval of ten minutes is ten minutes late after one failed database call.",
         f"{COMMON}/pacing/repeating.py",
         before="pause_s = min(self._period_s, _FIRST_PAUSE_S * 2 ** min(self._fault.attempts, _DOUBLINGS))",
         after="pause_s = self._period_s",
@@ -153,7 +153,7 @@ MUTATIONS: Final = (
     Mutation(
         "repeated-work-that-overflows",
         "Repeated work",
-        "A fault of a day makes the pause after it a number that no float holds, and the role ends.",
+        "After a day of faults the back-off overflows a float, and the role ends.",
         f"{COMMON}/pacing/repeating.py",
         before="2 ** min(self._fault.attempts, _DOUBLINGS)",
         after="2**self._fault.attempts",
@@ -162,7 +162,7 @@ MUTATIONS: Final = (
     Mutation(
         "watch-silent-about-itself",
         "Repeated work",
-        "A look at tables fails, and what it found hours ago is shown as of now.",
+        "A poll of tables fails, and results from hours ago are reported as current.",
         f"{COMMON}/runner/watch.py",
         before="return {**self._found, **self._work.blocked()}",
         after="return self._found",
@@ -174,7 +174,7 @@ MUTATIONS: Final = (
     Mutation(
         "role-together-names-nothing",
         "Repeated work",
-        "What blocks one of several loops of a role is not named.",
+        "A role with several loops does not report what blocks one of them.",
         f"{COMMON}/runner/role.py",
         before="return {item: why for part in parts for item, why in part.blocked().items()}",
         after="return {}",
@@ -183,7 +183,7 @@ MUTATIONS: Final = (
     Mutation(
         "relay-fault-in-the-log-only",
         "Outbox and relay",
-        "Kafka refuses what a relay sends, and the service reports that nothing is blocked.",
+        "Kafka refuses the messages of a relay, and the service reports that nothing is blocked.",
         f"{COMMON}/outbox/relay.py",
         before="                self._fault.note(error)\n",
         after="",
@@ -194,7 +194,7 @@ MUTATIONS: Final = (
     Mutation(
         "relay-silence-not-named",
         "Outbox and relay",
-        "Kafka acknowledges nothing that a relay sends, and the service reports that nothing is blocked.",
+        "Kafka does not acknowledge the messages of a relay, and the service reports that nothing is blocked.",
         f"{COMMON}/faults/lasting.py",
         before="self._awaited = (what, self._clock.monotonic_s())",
         after="self._awaited = None",
@@ -205,7 +205,7 @@ MUTATIONS: Final = (
     Mutation(
         "topic-grown-under-a-group-that-is-behind",
         "Growing topics",
-        "A topic gets partitions although a group has not read all of it: keys that move are read out of order.",
+        "A topic grows although a group has not read all of it, so moved keys are read out of order.",
         f"{COMMON}/kafka/topics/growth.py",
         before="        await self._check_read(topic.name, state, groups, before)\n",
         after="",
@@ -214,7 +214,7 @@ MUTATIONS: Final = (
     Mutation(
         "topic-grown-under-a-producer",
         "Growing topics",
-        "A topic gets partitions although somebody sends to it.",
+        "A topic grows although a producer sends to it.",
         f"{COMMON}/kafka/topics/growth.py",
         before="        await self._check_unmoved(before, ",
         after="        await self._check_unmoved({}, ",
@@ -223,7 +223,7 @@ MUTATIONS: Final = (
     Mutation(
         "misplaced-record-handled",
         "Growing topics",
-        "A record of a producer that still counts the old partitions takes effect, whatever came before it elsewhere.",
+        "A record from a producer with the old number of partitions takes effect out of order.",
         f"{COMMON}/kafka/consuming/effects.py",
         before="        if self._refuses_misplaced:\n",
         after="        if not states:\n",
@@ -232,7 +232,7 @@ MUTATIONS: Final = (
     Mutation(
         "group-behind-goes-on-in-new-partitions",
         "Growing topics",
-        "A group that was behind when its topic was grown by hand reads old and new partitions side by side.",
+        "A group that lags behind a manual growth of its topic reads old and new partitions at the same time.",
         f"{COMMON}/kafka/consuming/takeover.py",
         before="        await self._check_grown(fresh, known, states)\n",
         after="",
@@ -241,7 +241,7 @@ MUTATIONS: Final = (
     Mutation(
         "messages-cut-by-count-alone",
         "Outbox",
-        "A hundred long texts are one message, which Kafka refuses: the partition of their seller stands still.",
+        "A hundred long texts become one message, which Kafka refuses: the partition of their seller is blocked.",
         f"{COMMON}/splitting.py",
         before="if part and (len(part) == most_items or size_bytes + item_bytes > most_bytes):",
         after="if part and len(part) == most_items:",

@@ -14,7 +14,7 @@ MUTATIONS: Final = (
     Mutation(
         "lease-guard-without-fence",
         "Leases and fences",
-        "A process that lost a lease and took it again passes the guard with the older fence.",
+        "A process that lost a lease and acquired it again passes the guard with the older fence.",
         _LEASE_SQL,
         before="AND fence = %(fence)s AND expires_at > clock_timestamp()",
         after="AND expires_at > clock_timestamp()",
@@ -23,7 +23,7 @@ MUTATIONS: Final = (
     Mutation(
         "lease-guard-without-lock",
         "Leases and fences",
-        "A lease is taken over between a guard and the commit of what it guards.",
+        "A lease is taken over between a guard and the commit of the guarded work.",
         _LEASE_SQL,
         before="clock_timestamp()\n   FOR KEY SHARE",
         after="clock_timestamp()",
@@ -32,7 +32,7 @@ MUTATIONS: Final = (
     Mutation(
         "lease-taken-while-held",
         "Leases and fences",
-        "A lease is taken although it has not expired.",
+        "A lease is acquired although it has not expired.",
         _LEASE_SQL,
         before="WHERE name = ANY(%(names)s::text[]) AND expires_at <= clock_timestamp()",
         after="WHERE name = ANY(%(names)s::text[])",
@@ -41,7 +41,7 @@ MUTATIONS: Final = (
     Mutation(
         "lease-renewed-with-any-fence",
         "Leases and fences",
-        "Whoever held a lease before its revocation goes on renewing it.",
+        "The holder of a revoked lease continues to renew it.",
         _LEASE_SQL,
         before=" AND leases.fence = held.fence",
         after="",
@@ -59,7 +59,7 @@ MUTATIONS: Final = (
     Mutation(
         "lease-released-before-its-work-stopped",
         "Leases and fences",
-        "On a drain the next holder begins beside the one that is still stopping.",
+        "During a drain the next holder starts while the previous one is still stopping.",
         f"{COMMON}/lease/keeper.py",
         before="        try:\n            await self._on_loss(lease)\n",
         after="        try:\n            await self._leases.release(lease)\n            await self._on_loss(lease)\n",

@@ -11,7 +11,7 @@ MUTATIONS: Final = (
     Mutation(
         "namespace-not-locked",
         "Loads",
-        "An upload and the removal of its feed get their places at the same time, in either order.",
+        "An upload and the removal of its feed get their positions concurrently, in either order.",
         f"{API}/store/task_line.sql",
         before="SELECT pg_advisory_xact_lock(hashtextextended('namespace/'",
         after="SELECT (hashtextextended('namespace/'",
@@ -20,7 +20,7 @@ MUTATIONS: Final = (
     Mutation(
         "upload-refused-next-to-a-patch",
         "Loads",
-        "An upload of the whole catalogue is refused because of a link that changes prices and stocks only.",
+        "An upload of the whole catalogue is refused because of a link that changes only prices and stocks.",
         f"{API}/app/uploads/store_upload.py",
         before="feed.has_link and feed.settings.mode == LOAD_MODE_REPLACE",
         after="feed.has_link",
@@ -42,7 +42,7 @@ MUTATIONS: Final = (
     Mutation(
         "older-source-taken",
         "Loads",
-        "A version of a feed that comes late replaces a newer one.",
+        "A late version of a feed replaces a newer one.",
         f"{LOADER}/store/sources.sql",
         before="WHERE excluded.feed_version > t.feed_version",
         after="WHERE true",
@@ -51,7 +51,7 @@ MUTATIONS: Final = (
     Mutation(
         "task-id-given-twice",
         "Loads",
-        "After a restore a task id is given again, and the owner takes the new file for the old one.",
+        "After a restore a task id is used twice, and the offers service takes the new file for the old one.",
         f"{PROCESSOR}/store/tasks.sql",
         before="greatest(last_task_id + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)",
         after="last_task_id + 1",
@@ -60,7 +60,7 @@ MUTATIONS: Final = (
     Mutation(
         "run-number-given-twice",
         "Loads",
-        "A task that begins again after a restore uses a run number that the owner knows.",
+        "A task that restarts after a restore uses a run number that the offers service already knows.",
         f"{PROCESSOR}/store/tasks.sql",
         before="greatest(run + 1, (extract(epoch FROM clock_timestamp()) - 1735689600)::integer)",
         after="run + 1",
@@ -69,7 +69,7 @@ MUTATIONS: Final = (
     Mutation(
         "end-before-acknowledgement",
         "Loads",
-        "The end of a run is sent before Kafka has acknowledged all its batches.",
+        "The end of a run is sent before Kafka acknowledges all its batches.",
         f"{PROCESSOR}/app/runs/send_run.py",
         before="await parts.sender.send(chunk.messages[-len(fresh) :])",
         after="asyncio.ensure_future(parts.sender.send(chunk.messages[-len(fresh) :]))",
@@ -80,7 +80,7 @@ MUTATIONS: Final = (
     Mutation(
         "earlier-task-overtaken",
         "Loads",
-        "A task begins before the earlier one of its namespace has ended.",
+        "A task starts before the end of the previous task of its namespace.",
         f"{PROCESSOR}/store/tasks.sql",
         before="  AND status <> %(held)s\n)",
         after="  AND status <> %(held)s AND false\n)",
@@ -91,7 +91,7 @@ MUTATIONS: Final = (
     Mutation(
         "result-counted-twice",
         "Loads",
-        "A result that comes twice is added up twice.",
+        "A repeated result counts twice.",
         f"{PROCESSOR}/store/results.sql",
         before="b.batch_id = n.batch_id AND b.answered_at IS NULL",
         after="b.batch_id = n.batch_id",
@@ -100,7 +100,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-results-not-asked-for",
         "Loads",
-        "Results that were lost on their way are not requested again.",
+        "Lost results are not requested again.",
         f"{PROCESSOR}/app/runs/take_results.py",
         before="        if lost and task.status == _IN_PROGRESS and task.incomplete_runs + 1 < MAX_LOSSES:\n",
         after="        if False:\n",
@@ -111,7 +111,7 @@ MUTATIONS: Final = (
     Mutation(
         "result-of-an-older-run-counted",
         "Loads",
-        "A result of a run that was replaced counts for the run that replaced it.",
+        "A result of a replaced run counts for its successor.",
         f"{PROCESSOR}/app/runs/take_results.py",
         before="reply.run == task.run and ",
         after="",
@@ -122,7 +122,7 @@ MUTATIONS: Final = (
     Mutation(
         "canceled-task-sent",
         "Loads",
-        "A run that notes its end beside a cancellation has the end reported of a task that was canceled.",
+        "A run that records its end during a cancellation reports the end of a canceled task.",
         f"{PROCESSOR}/store/tasks.sql",
         before="""AND task_id = %(task_id)s AND run = %(run)s
   AND ended_at IS NULL
@@ -136,7 +136,7 @@ MUTATIONS: Final = (
     Mutation(
         "canceled-load-passed-over",
         "Loads",
-        "After a load that was canceled half way the file before counts as loaded, and half of the other stays.",
+        "After a load canceled half-way the previous file counts as loaded, and half of the canceled one stays.",
         f"{PROCESSOR}/store/tasks.sql",
         before="AND (status <> %(canceled)s::smallint OR run > 0)",
         after="AND status <> %(canceled)s::smallint",
@@ -147,7 +147,7 @@ MUTATIONS: Final = (
     Mutation(
         "rerun-without-reference",
         "Loads",
-        "A load that is run again has no claim to its file, which goes with the earlier task.",
+        "A repeated load has no reference to its file, which is removed with the earlier task.",
         f"{PROCESSOR}/app/tasks/rerun_task.py",
         before="        await _REFS.add(tx, sha256, key.blob_ref)\n",
         after="",
@@ -156,7 +156,7 @@ MUTATIONS: Final = (
     Mutation(
         "loader-told-of-no-link",
         "Loads",
-        "The removal of a namespace of uploads alone is expected at the loader, and reported to it again and again.",
+        "The removal of a namespace with uploads only is reported to the loader repeatedly.",
         f"{API}/store/feeds.sql",
         before="AND version = published_version AND has_link",
         after="AND version = published_version",

@@ -1,4 +1,4 @@
-"""Decisions about texts of offers that a restore of moderation has lost."""
+"""Decisions about texts of offers that a restore of moderation loses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-decisions-unnoticed",
         _MECHANISM,
-        "Nothing asks moderation for the decisions that offers has applied.",
+        "Moderation gets no requests for the decisions that offers has applied.",
         f"{OFFERS}/bootstrap.py",
         before="outcomes, requester, decisions,",
         after="outcomes, requester,",
@@ -28,7 +28,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-decisions-not-reported",
         _MECHANISM,
-        "Moderation does not respond to a number that it lacks.",
+        "Moderation does not respond to a decision number that it does not have.",
         f"{MODERATION}/app/judging/take_offer_texts.py",
         before="        await report_lost(tx, self._outbox, sent, kept_days=self._decisions_days)\n",
         after="",
@@ -37,7 +37,7 @@ MUTATIONS: Final = (
     Mutation(
         "deleted-decisions-reported-as-lost",
         _MECHANISM,
-        "Decisions that were deleted for their age are reported as lost.",
+        "Decisions deleted because of their age are reported as lost.",
         f"{MODERATION}/store/decisions.sql",
         before="  AND n.decision_id >> 10 > (",
         after="  AND n.decision_id > 0 * (",
@@ -46,7 +46,7 @@ MUTATIONS: Final = (
     Mutation(
         "old-reports-hide-a-loss",
         _MECHANISM,
-        "A report of an earlier loss that is read again makes offers forget which decisions it applied.",
+        "A repeated report of an earlier loss makes offers forget which decisions it applied.",
         f"{OFFERS}/store/judging.sql",
         before="%(decision_id)s IN (SELECT decision_id FROM lost)",
         after="%(decision_id)s > 0",
@@ -55,7 +55,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-requests-not-sent-again",
         _MECHANISM,
-        "Requests for verdicts that were lost with the decisions are sent after TEXT_WAIT_S only.",
+        "Requests for verdicts that were lost with the decisions are repeated only after TEXT_WAIT_S.",
         f"{OFFERS}/jobs/return_decisions.py",
         before="            await judging.request_at_once(tx, namespace, external_ids, since=args.since)\n",
         after="",
@@ -64,7 +64,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-removals-not-sent-again",
         _MECHANISM,
-        "People review the texts of offers whose removal moderation has lost.",
+        "Reviewers get the texts of offers whose removal moderation has lost.",
         f"{OFFERS}/store/judging.sql",
         before="       OR (o.status = 'REMOVED' AND",
         after="       OR (o.status = 'NONE' AND",

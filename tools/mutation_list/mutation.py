@@ -1,4 +1,4 @@
-"""What a mutation is."""
+"""The type of a mutation."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class Mutation:
     """A change that breaks one promise.
 
     Attributes:
-        name: what it is called on the command line.
-        mechanism: the heading under which the page has it; those of one mechanism stand together.
-        breaks: what is not true any more, in words.
-        file: path of the file, from the root of the repository; below a `src` folder.
+        name: name on the command line.
+        mechanism: heading on the page; mutations of one mechanism follow each other.
+        breaks: sentence that describes the defect.
+        file: path of the file from the root of the repository, below a `src` folder.
         before: text that occurs once in the file.
-        after: what takes its place.
-        tests: ids of tests that fail with it and pass without.
+        after: text that replaces `before`.
+        tests: ids of tests that fail with the mutation and pass without it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Pictures of offers: what offers request, believe and report."""
+"""Pictures of offers: requests, results and reports of the offers service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MUTATIONS: Final = (
     Mutation(
         "older-result-shown",
         _MECHANISM,
-        "A result that comes late takes the place of a newer one.",
+        "A late result replaces a newer one.",
         _DOMAIN,
         before="result.attempt <= known.attempt)",
         after="result.attempt == known.attempt)",
@@ -26,7 +26,7 @@ MUTATIONS: Final = (
     Mutation(
         "reload-requests-again",
         _MECHANISM,
-        "Each load requests all its pictures, those that are stored too.",
+        "Each load requests all its pictures, including stored ones.",
         _DOMAIN,
         before="requested = [url for url in wanted if url not in known]",
         after="requested = wanted",
@@ -35,7 +35,7 @@ MUTATIONS: Final = (
     Mutation(
         "returned-offer-trusts-old-addresses",
         _MECHANISM,
-        "An offer that is back shows addresses from before, whose pictures may be deleted.",
+        "An offer that exists again shows old addresses, whose pictures may be deleted.",
         f"{OFFERS}/app/loads/apply_batches.py",
         before="before.pictures if before is not None and before.exists else None",
         after="before.pictures if before is not None else None",
@@ -44,7 +44,7 @@ MUTATIONS: Final = (
     Mutation(
         "late-failure-without-its-line",
         _MECHANISM,
-        "A seller learns that a picture failed, and has to look for its offer in the file.",
+        "A late failure of a picture lacks the line of its offer in the file.",
         _DOMAIN,
         before="        ordinal=known.ordinal,\n        line=known.line,\n",
         after="",
@@ -53,7 +53,7 @@ MUTATIONS: Final = (
     Mutation(
         "line-of-another-file",
         _MECHANISM,
-        "What a load has found out later names the line of an earlier file.",
+        "A late error of a load has the line of an earlier file.",
         f"{OFFERS}/store/sweeping.sql",
         before="SET origin = 'MANUAL', last_task_id = %(task)s, last_ordinal = 0, last_line = 0,",
         after="SET origin = 'MANUAL', last_task_id = %(task)s,",
@@ -71,7 +71,7 @@ MUTATIONS: Final = (
     Mutation(
         "stored-picture-not-published",
         _MECHANISM,
-        "A picture is stored, and the document keeps its link.",
+        "A stored picture is not published, and the document keeps the original link.",
         f"{OFFERS}/store/picturing.sql",
         before="CASE WHEN n.is_shown\n",
         after="CASE WHEN false\n",
@@ -80,7 +80,7 @@ MUTATIONS: Final = (
     Mutation(
         "failure-told-at-each-attempt",
         _MECHANISM,
-        "A load is notified of the same failure at each attempt.",
+        "A load gets the same failure at each attempt.",
         _DOMAIN,
         before=" and not _fails_alike(known, new)",
         after="",
@@ -89,7 +89,7 @@ MUTATIONS: Final = (
     Mutation(
         "requested-outside-of-the-transaction",
         _MECHANISM,
-        "A picture is noted as requested, and its request is lost.",
+        "A picture is recorded as requested, and its request is lost.",
         f"{OFFERS}/app/request_again.py",
         before="                await self._outbox.put(tx, await self.request(tx, namespace, external_ids, "
         "wait_s=self._wait_s))\n",
@@ -101,7 +101,7 @@ MUTATIONS: Final = (
     Mutation(
         "older-offers-requested-twice",
         _MECHANISM,
-        "Each pass requests the pictures of all offers once more.",
+        "Each pass requests the pictures of all offers again.",
         f"{OFFERS}/store/picturing.sql",
         before="WHEN pictures IS NULL AND pictures_requested_at IS NULL AND status <> 'REMOVED' THEN",
         after="WHEN status <> 'REMOVED' THEN",
@@ -110,7 +110,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-results-not-requested-again",
         _MECHANISM,
-        "Results of pictures that Kafka removed before offers read them are skipped, and nobody requests them again.",
+        "Results that Kafka removed before offers read them are skipped, and the pictures are not requested again.",
         f"{OFFERS}/bootstrap.py",
         before="with_effect=request_again if settings.pictures else None",
         after="with_effect=None",
@@ -119,7 +119,7 @@ MUTATIONS: Final = (
     Mutation(
         "removed-offers-request-pictures",
         _MECHANISM,
-        "Pictures of offers that are removed are downloaded.",
+        "Pictures of removed offers are downloaded.",
         f"{OFFERS}/store/picturing.sql",
         before="pictures_requested_at IS NULL AND status <> 'REMOVED' THEN",
         after="pictures_requested_at IS NULL THEN",
@@ -128,7 +128,7 @@ MUTATIONS: Final = (
     Mutation(
         "big-seller-goes-first",
         _MECHANISM,
-        "A seller with a million offers from before pictures has all requested before the others begin.",
+        "All pictures of a seller with a million old offers are requested before those of other sellers.",
         _CATCH_UP,
         before="                    raise Snooze((progress.processed - before) / self.rate)\n",
         after="                    before = progress.processed\n",
@@ -140,7 +140,7 @@ MUTATIONS: Final = (
     Mutation(
         "late-errors-without-limit",
         _MECHANISM,
-        "A row is kept for each of millions of pictures that could not be loaded.",
+        "Each of millions of failed pictures has a row.",
         f"{PROCESSOR}/store/results.sql",
         before="WHERE fresh.moves OR fresh.rank <= room.rows_left",
         after="WHERE true",
@@ -151,7 +151,7 @@ MUTATIONS: Final = (
     Mutation(
         "late-refusal-not-noted",
         _MECHANISM,
-        "A refusal that comes twice after many failed pictures moves two offers.",
+        "A repeated refusal after many failed pictures counts for two offers.",
         f"{PROCESSOR}/store/results.sql",
         before="WHERE fresh.moves OR fresh.rank <= room.rows_left",
         after="WHERE fresh.rank <= room.rows_left",

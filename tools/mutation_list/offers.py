@@ -11,7 +11,7 @@ MUTATIONS: Final = (
     Mutation(
         "single-change-of-a-feed",
         "Offers",
-        "An offer of a feed is changed by hand, and its next load undoes the change without a word.",
+        "An offer of a feed is changed by hand, and its next load reverts the change without a notice.",
         f"{OFFERS}/domain/patch.py",
         before="if state.origin is not Origin.MANUAL:",
         after="if False:",
@@ -20,7 +20,7 @@ MUTATIONS: Final = (
     Mutation(
         "single-change-beside-a-load",
         "Offers",
-        "A change of one offer does not wait for the batch that writes it: one of both is lost.",
+        "A change of one offer does not wait for a batch with the same offer, and one of both is lost.",
         f"{OFFERS}/store/manual.py",
         before="    if not await applying.lock_heads(tx, {namespace}, create=False):\n        return None\n",
         after="",
@@ -32,7 +32,7 @@ MUTATIONS: Final = (
     Mutation(
         "single-change-of-any-version",
         "Offers",
-        "A change of one offer overwrites what another person has changed since.",
+        "A change of one offer overwrites a later change by another person.",
         f"{OFFERS}/app/manual/update_offer.py",
         before="            check_version(name, stored.row.version, version)\n",
         after="",
@@ -44,7 +44,7 @@ MUTATIONS: Final = (
     Mutation(
         "offers-kept-by-hand-for-ever",
         "Offers",
-        "A removal of all offers leaves those that are kept by hand.",
+        "The removal of all offers does not remove manual offers.",
         f"{OFFERS}/app/loads/sweep_run.py",
         before='slice_offers, with_manual=end.disposition == "DELETE_ALL")',
         after="slice_offers)",
@@ -53,7 +53,7 @@ MUTATIONS: Final = (
     Mutation(
         "removal-of-all-taken-for-done",
         "Offers",
-        "A namespace that is removed already keeps its offers kept by hand, whatever is requested.",
+        "A namespace that is already removed keeps its manual offers, even if their removal is requested.",
         "services/api/src/classifeed_api/domain/removal.py",
         before="or task.status in _UNDONE or leaves_some",
         after="or task.status in _UNDONE",
@@ -65,7 +65,7 @@ MUTATIONS: Final = (
     Mutation(
         "head-not-locked",
         "Offers",
-        "A newer task is applied while batches of an older one are, and the older ones are written last.",
+        "Batches of an older task are written after a newer task is applied.",
         f"{OFFERS}/store/applying.sql",
         before="\nFOR NO KEY UPDATE OF h",
         after="",
@@ -74,7 +74,7 @@ MUTATIONS: Final = (
     Mutation(
         "head-not-held-by-the-sweep",
         "Offers",
-        "A sweep removes what a newer task is just bringing.",
+        "A sweep removes offers that a newer task adds at the same time.",
         f"{OFFERS}/store/sweeping.sql",
         before="FOR SHARE OF h FOR UPDATE OF e",
         after="FOR UPDATE OF e",
@@ -86,7 +86,7 @@ MUTATIONS: Final = (
     Mutation(
         "overtaken-sweep-goes-on",
         "Offers",
-        "A sweep goes on removing after a newer run has begun.",
+        "A sweep continues to remove offers after a newer run has started.",
         f"{OFFERS}/app/loads/sweep_run.py",
         before='if end.head != run.run:\n        await sweeping.finish(tx, run, "STALE")\n        return Step(',
         after='if end.head < run.run:\n        await sweeping.finish(tx, run, "STALE")\n        return Step(',
@@ -95,7 +95,7 @@ MUTATIONS: Final = (
     Mutation(
         "sweep-trusts-earlier-runs",
         "Offers",
-        "What an earlier run of a task has seen is not removed, although the run that ended lacks it.",
+        "Offers of an earlier run stay, although the completed run lacks them.",
         f"{OFFERS}/store/sweeping.sql",
         before="AND task_id = %(task)s AND run = %(run)s\n    ) AS unseen",
         after="AND task_id = %(task)s\n    ) AS unseen",
@@ -104,7 +104,7 @@ MUTATIONS: Final = (
     Mutation(
         "batch-of-a-lower-run-applied",
         "Offers",
-        "A batch of a run that was replaced is applied.",
+        "A batch of a replaced run is applied.",
         f"{OFFERS}/domain/admission.py",
         before="if key.run < now_heads[key.namespace] or key in now_ended:",
         after="if key in now_ended:",
@@ -113,7 +113,7 @@ MUTATIONS: Final = (
     Mutation(
         "stored-result-not-given-again",
         "Offers",
-        "A batch that is sent again, as its result was lost, is refused instead of getting the same result.",
+        "A repeated batch whose result was lost is refused instead of getting the same result.",
         f"{OFFERS}/app/loads/apply_requests.py",
         before="kept = {key: batch.kept for key, batch in applied.items()}",
         after="kept = dict.fromkeys(applied)",
@@ -124,7 +124,7 @@ MUTATIONS: Final = (
     Mutation(
         "digest-not-compared",
         "Offers",
-        "Other content under the number of an applied batch gets a result as if it had been applied.",
+        "Different content with the number of an applied batch gets the result of that batch.",
         f"{OFFERS}/domain/admission.py",
         before="if known is None or digest == known else",
         after="if known is None or digest else",
@@ -133,7 +133,7 @@ MUTATIONS: Final = (
     Mutation(
         "older-outcomes-of-texts-win",
         "Offers",
-        "A restored outbox of moderation sends an older outcome after a newer one, and offers takes it.",
+        "A restored outbox of moderation sends an old outcome after a newer one, and offers applies it.",
         f"{OFFERS}/store/judging.sql",
         before="  AND (o.text_decided_at IS NULL OR o.text_decided_at < n.decided_at)\n",
         after="",

@@ -1,4 +1,4 @@
-"""Folders and files that mutations of more than one mechanism name."""
+"""Folders and files that mutations of several mechanisms use."""
 
 from __future__ import annotations
 

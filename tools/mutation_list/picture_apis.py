@@ -1,4 +1,4 @@
-"""What pictures promise to callers over HTTP, and to the operator of comparisons and of damaged files."""
+"""HTTP API of pictures, and promises to the operator about comparisons and damaged files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MUTATIONS: Final = (
     Mutation(
         "picture-tokens-never-required",
         _MECHANISM,
-        "Whoever reaches the port puts pictures although CLASSIFEED_HTTP_AUTH is on.",
+        "Callers without a token can put pictures although CLASSIFEED_HTTP_AUTH is on.",
         f"{PICTURES}/bootstrap.py",
         before='if settings.http_auth == "on" else "")',
         after='if settings.http_auth == "never" else "")',
@@ -31,7 +31,7 @@ MUTATIONS: Final = (
     Mutation(
         "picture-tokens-always-required",
         _MECHANISM,
-        "On the loopback tokens are required although CLASSIFEED_HTTP_AUTH is off.",
+        "Tokens are required on the loopback although CLASSIFEED_HTTP_AUTH is off.",
         f"{PICTURES}/bootstrap.py",
         before='if settings.http_auth == "on" else "")',
         after='if settings.http_auth else "")',
@@ -40,7 +40,7 @@ MUTATIONS: Final = (
     Mutation(
         "picture-put-by-readers",
         _MECHANISM,
-        "A service that may look at states puts pictures.",
+        "A service with permission to read states can put pictures.",
         _ROUTES,
         before='guarded("PutPicture", puts.market)',
         after='guarded("GetState", puts.market)',
@@ -49,7 +49,7 @@ MUTATIONS: Final = (
     Mutation(
         "stored-picture-needs-a-token",
         _MECHANISM,
-        "Browsers get no pictures where callers need tokens.",
+        "Browsers cannot load pictures where callers need tokens.",
         _ROUTES,
         before='{size:name}", pictures.get, methods',
         after='{size:name}", guarded("GetState", pictures.get), methods',
@@ -76,7 +76,7 @@ MUTATIONS: Final = (
     Mutation(
         "formats-mixed-in-caches",
         _MECHANISM,
-        "A shared cache hands the format of one client to another.",
+        "A shared cache serves the format of one client to another.",
         f"{PICTURES}/http/pictures.py",
         before='{"Vary": "Accept"}',
         after="{}",
@@ -85,7 +85,7 @@ MUTATIONS: Final = (
     Mutation(
         "picture-error-cached",
         _MECHANISM,
-        "A cache keeps an error in place of a picture.",
+        "A cache stores an error instead of a picture.",
         f"{PICTURES}/http/pictures.py",
         before='            response.headers["Cache-Control"] = _NOT_KEPT\n',
         after="",
@@ -94,7 +94,7 @@ MUTATIONS: Final = (
     Mutation(
         "picture-put-above-the-quota",
         _MECHANISM,
-        "A namespace takes more than its quota.",
+        "A namespace accepts pictures above its quota.",
         f"{PICTURES}/app/files/store_picture.py",
         before="if used_bytes + added_bytes > namespace.quota_bytes:",
         after="if used_bytes < 0:",
@@ -103,7 +103,7 @@ MUTATIONS: Final = (
     Mutation(
         "stored-picture-counted-twice",
         _MECHANISM,
-        "A picture that a full namespace holds is refused when it is put again.",
+        "A full namespace refuses a picture that it already stores.",
         f"{PICTURES}/app/files/store_picture.py",
         before="(known.total_bytes if known is not None and is_counted else 0)",
         after="0",
@@ -112,7 +112,7 @@ MUTATIONS: Final = (
     Mutation(
         "not-a-picture-without-its-status",
         _MECHANISM,
-        "A page or an archive that is put is refused as any wrong request.",
+        "A put of a page or an archive is refused like any invalid request.",
         _ROUTES,
         before="status=_STATUSES.get(error.reason)",
         after="status=None",
@@ -124,7 +124,7 @@ MUTATIONS: Final = (
     Mutation(
         "cut-compressed-picture-taken",
         _MECHANISM,
-        "A compressed response that ends too soon counts as complete.",
+        "A truncated compressed response counts as complete.",
         f"{COMMON}/fetch/exchanging/storing.py",
         before="if not self._decoder.is_whole():",
         after="if self._file is None:",
@@ -133,7 +133,7 @@ MUTATIONS: Final = (
     Mutation(
         "mass-deletion-not-held",
         _MECHANISM,
-        "More than the share of all pictures is marked, and nobody has confirmed it.",
+        "A comparison marks more pictures than the allowed share without a confirmation.",
         _COMPARE,
         before="if comparison.unused > most:",
         after="if comparison.unused < 0:",
@@ -142,7 +142,7 @@ MUTATIONS: Final = (
     Mutation(
         "pictures-marked-before-they-are-counted",
         _MECHANISM,
-        "Notices go out while a comparison counts, before it can be held.",
+        "A comparison sends notices before its count is complete and can hold it.",
         _COMPARE,
         before="compared=compared, unused=len(unused))\n            else:\n",
         after="compared=compared, unused=len(unused))\n            if True:\n",
@@ -151,7 +151,7 @@ MUTATIONS: Final = (
     Mutation(
         "missing-file-not-found",
         _MECHANISM,
-        "A file that the object store has lost is not fetched again.",
+        "A file that the object store lost is not downloaded again.",
         f"{COMMON}/blobs/damage.py",
         before='return "missing"',
         after="return None",
@@ -160,7 +160,7 @@ MUTATIONS: Final = (
     Mutation(
         "changed-file-not-found",
         _MECHANISM,
-        "A file whose bytes have changed or that is cut is not fetched again.",
+        "A changed or truncated file is not downloaded again.",
         f"{COMMON}/blobs/damage.py",
         before='return "corrupt"',
         after="return None",

@@ -20,7 +20,7 @@ MUTATIONS: Final = (
     Mutation(
         "positions-not-set-back",
         _MECHANISM,
-        "A restore leaves the positions where they are: what came since the backup is lost.",
+        "A restore does not reset the positions, so events since the backup are lost.",
         _RESTORE,
         before="backups.set_stands(tx, places.exact, places.least)",
         after="backups.set_stands(tx, (), places.least)",
@@ -29,7 +29,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-events-not-requested-again",
         _MECHANISM,
-        "After a restore without all events, pictures that offers show and that nobody knows stay unknown.",
+        "After a restore without all events, pictures that offers show stay unknown.",
         _RESTORE,
         before="            if not places.is_whole:\n                await self.on_events_lost",
         after="            if places.is_whole:\n                await self.on_events_lost",
@@ -41,7 +41,7 @@ MUTATIONS: Final = (
     Mutation(
         "gap-closed-before-offers-has-the-request",
         _MECHANISM,
-        "A gap is closed although the call to offers failed.",
+        "A gap is closed although the call to the offers service failed.",
         f"{PICTURES}/app/states/close_event_gaps.py",
         before='        job_id = await self.offers.request_pictures(f"pictures-{newest}")\n',
         after="""        async with self.database.transaction() as tx:
@@ -53,7 +53,7 @@ MUTATIONS: Final = (
     Mutation(
         "gap-of-a-new-database-left-open",
         _MECHANISM,
-        "A lost database is without the pictures that offers shows for up to an hour, until the schedule comes.",
+        "A lost database lacks the pictures of offers for up to an hour, until the schedule runs.",
         f"{PICTURES}/jobs/close_event_gaps.py",
         before="        if gaps := await event_gaps.list_open(tx):",
         after="        if not (gaps := await event_gaps.list_open(tx)):",
@@ -62,7 +62,7 @@ MUTATIONS: Final = (
     Mutation(
         "later-gap-closed-by-an-earlier-request",
         _MECHANISM,
-        "A gap that opens while offers is called is closed by that call.",
+        "A gap that opens during the call to the offers service is closed by that call.",
         f"{PICTURES}/store/event_gaps.sql",
         before="WHERE closed_at IS NULL AND gap_id <= %(gap_id)s",
         after="WHERE closed_at IS NULL OR gap_id <= %(gap_id)s",
@@ -71,7 +71,7 @@ MUTATIONS: Final = (
     Mutation(
         "deleted-picture-requested-again",
         _MECHANISM,
-        "A picture that somebody has deleted comes back when all are requested again.",
+        "A picture that an operator deleted is stored again when all pictures are requested again.",
         f"{OFFERS}/domain/pictures.py",
         before=" if it.failure.code != DELETED]",
         after="]",
@@ -82,7 +82,7 @@ MUTATIONS: Final = (
     Mutation(
         "restored-unchecked",
         _MECHANISM,
-        "A damaged file of a backup is found when the state is replaced, or never.",
+        "A damaged file of a backup is found only after the replacement of the state, or never.",
         _RESTORE,
         before="                        await asyncio.to_thread(check_file, folder / file.name, file)\n",
         after="",
@@ -91,7 +91,7 @@ MUTATIONS: Final = (
     Mutation(
         "results-from-before-a-restore-taken",
         _MECHANISM,
-        "A result from before a restore counts: the state holds a picture that no table has.",
+        "A result from before a restore counts, so the state has a picture that no table has.",
         f"{PICTURES}/domain/restoring.py",
         before="            record.first_attempt = self.number\n",
         after="",
@@ -103,7 +103,7 @@ MUTATIONS: Final = (
     Mutation(
         "unsent-results-not-backed-up",
         _MECHANISM,
-        "A result that was not sent when the database was lost never comes: its request is settled.",
+        "A result that was unsent when the database was lost is never sent: its request is settled.",
         f"{PICTURES}/store/backup_columns.py",
         before='WHOLE: Final = ("namespaces", "event_files", RESULTS)',
         after='WHOLE: Final = ("namespaces", "event_files")',
@@ -112,7 +112,7 @@ MUTATIONS: Final = (
     Mutation(
         "backups-without-their-files",
         _MECHANISM,
-        "A file goes a day after its last reference although a backup refers to it.",
+        "A file is deleted a day after its last reference although a backup refers to it.",
         f"{PICTURES}/app/backups/measure_backups.py",
         before="    if not names:\n        return GRACE_S\n",
         after="    if names is not None:\n        return GRACE_S\n",
@@ -121,7 +121,7 @@ MUTATIONS: Final = (
     Mutation(
         "put-beside-a-restore",
         _MECHANISM,
-        "A picture that is put while a backup is restored is held by its state, and stored nowhere.",
+        "A picture that is put during a restore is in the restored state, but not stored.",
         f"{PICTURES}/app/files/put_picture.py",
         before="if await find_stored(tx, info.namespace, info.group_id, info.name) is None:",
         after="if False:",
@@ -130,7 +130,7 @@ MUTATIONS: Final = (
     Mutation(
         "restored-table-not-noticed",
         _MECHANISM,
-        "States that went back alone stay: what was stored since is deleted after a day.",
+        "A restore of only the states is not detected: newer pictures are deleted after a day.",
         _NOTICE,
         before="return found.number < found.noted",
         after="return found.number > found.noted",
@@ -139,7 +139,7 @@ MUTATIONS: Final = (
     Mutation(
         "emptied-table-not-noticed",
         _MECHANISM,
-        "A table of states that was emptied is taken for a new one: offers never requests its pictures again.",
+        "An emptied table of states counts as new, so offers never requests its pictures again.",
         _NOTICE,
         before="return found.is_empty and table.is_never_empty and found.had_rows",
         after="return False",
@@ -148,7 +148,7 @@ MUTATIONS: Final = (
     Mutation(
         "events-not-applied-after-a-restored-table",
         _MECHANISM,
-        "States that went back alone are named, and what was requested since is never downloaded again.",
+        "A restore of only the states is reported, but pictures requested since are never downloaded again.",
         _NOTICE,
         before="        await marks.rewind(tx, self.group, found.positions)\n",
         after="",
@@ -157,7 +157,7 @@ MUTATIONS: Final = (
     Mutation(
         "files-not-derived-after-a-restored-table",
         _MECHANISM,
-        "Files of pictures whose references a restore has lost are deleted.",
+        "Files of pictures whose references a restore lost are deleted.",
         _NOTICE,
         before="                await backups.derive_files(tx)\n",
         after="                pass\n",
@@ -166,7 +166,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-pictures-not-downloaded-again",
         _MECHANISM,
-        "Pictures whose rows a restore has lost are held by their states, and found by nobody.",
+        "Pictures whose rows a restore lost stay in their states, but no request finds them.",
         f"{PICTURES}/app/restores/check_states.py",
         before="    await fetch_again(tx, list(lost.items()), outbox=outbox)\n",
         after="",
@@ -175,7 +175,7 @@ MUTATIONS: Final = (
     Mutation(
         "requests-put-back-wait-for-ever",
         _MECHANISM,
-        "Requests that were settled, and that a restore has put back, wait until their pictures change.",
+        "Settled requests that a restore brings back wait until their pictures change.",
         f"{PICTURES}/domain/lifecycle/lifecycle.py",
         before="                report(self.effects, info.namespace, holding.info_attempt, held)\n",
         after="                pass\n",
@@ -187,7 +187,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-jobs-hidden-by-new-ones",
         _MECHANISM,
-        "After a restore of the job tables the first new job hides that others are lost.",
+        "After a restore of the job tables the first new job hides the loss of others.",
         f"{PICTURES}/store/marks.py",
         before="await store.newest_ms(tx, until_ms=noted // 1000)",
         after="await store.newest_ms(tx)",
@@ -196,7 +196,7 @@ MUTATIONS: Final = (
     Mutation(
         "orders-with-jobs-given-again",
         _MECHANISM,
-        "After a restore of the job tables every picture that is on its way is downloaded twice.",
+        "After a restore of the job tables every picture in progress is downloaded twice.",
         f"{PICTURES}/app/restores/check_states.py",
         before="if unknown.issuperset(keys):",
         after="if keys:",
@@ -205,7 +205,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-orders-awaited",
         _MECHANISM,
-        "A picture whose order was lost is downloaded after an hour.",
+        "A picture with a lost order is downloaded only after an hour.",
         f"{PICTURES}/domain/lifecycle/lifecycle.py",
         before="        self._ordering.drop_orders(self.state, event.lost_attempts)\n",
         after="",
@@ -216,7 +216,7 @@ MUTATIONS: Final = (
     Mutation(
         "backup-with-marks-of-another-database",
         _MECHANISM,
-        "A restored backup has old marks, so that it is taken for single tables that went back.",
+        "A restored backup has old marks, so it counts as a restore of single tables.",
         f"{PICTURES}/store/backup_columns.py",
         before=" and column.name != MARK",
         after="",
@@ -225,7 +225,7 @@ MUTATIONS: Final = (
     Mutation(
         "marks-sought-among-all-rows",
         _MECHANISM,
-        "Every few seconds whole tables are read for three rows, until they are analyzed.",
+        "Every few seconds whole tables are scanned for three rows, until they are analyzed.",
         f"{PICTURES}/store/marks.py",
         before="    await forbid_scans(tx)\n",
         after="",
@@ -234,7 +234,7 @@ MUTATIONS: Final = (
     Mutation(
         "positions-of-another-restore-forgotten",
         _MECHANISM,
-        "A second table that was restored is called mended while events of the first restore are still applied.",
+        "A second restored table counts as repaired while events of the first restore are still applied.",
         _NOTICE,
         before="targets = await marks.read_targets(tx, self.group)",
         after="targets = await marks.read_positions(tx, self.group)",

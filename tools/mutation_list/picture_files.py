@@ -17,7 +17,7 @@ MUTATIONS: Final = (
     Mutation(
         "damaged-state-stops-its-partition",
         "Pictures",
-        "One state that cannot be read keeps all events of its partition waiting.",
+        "One unreadable state blocks all events of its partition.",
         f"{PICTURES}/store/damaged_rows.py",
         before="        except DecodeError:\n            found[url_hash] = {}",
         after="        except ZeroDivisionError:\n            found[url_hash] = {}",
@@ -26,7 +26,7 @@ MUTATIONS: Final = (
     Mutation(
         "pictures-of-damaged-states-are-orphans",
         "Pictures",
-        "The pictures of a state that cannot be read are removed as those of nobody.",
+        "The pictures of an unreadable state are removed as orphans.",
         f"{PICTURES}/store/damaged_rows.py",
         before="                found[bytes(row.url_hash)][row.namespace] = holding\n",
         after="                pass\n",
@@ -35,7 +35,7 @@ MUTATIONS: Final = (
     Mutation(
         "damaged-state-refuses-the-backup",
         "Pictures",
-        "One damaged state keeps a whole backup from being restored.",
+        "One damaged state blocks the restore of a whole backup.",
         f"{PICTURES}/app/backups/restore_backup.py",
         before="    except DecodeError:\n",
         after="    except ZeroDivisionError:\n",
@@ -53,7 +53,7 @@ MUTATIONS: Final = (
     Mutation(
         "pages-decoded-before-they-are-measured",
         "Pictures",
-        "A compressed page of a Parquet file unfolds to hundreds of megabytes.",
+        "A compressed page of a Parquet file expands to hundreds of megabytes.",
         f"{PICTURES}/clients/parquet_event_rows.py",
         before="    if needed > _GROUP_LIMIT_BYTES:",
         after="    if needed > _GROUP_LIMIT_BYTES << 20:",
@@ -62,7 +62,7 @@ MUTATIONS: Final = (
     Mutation(
         "csv-row-without-a-limit",
         "Pictures",
-        "Quotes make one row of all lines of a CSV file, and the row fills the memory.",
+        "Quotes join all lines of a CSV file into one row, which fills the memory.",
         f"{PICTURES}/clients/event_file_rows.py",
         before="if self._left < 0 or (",
         after="if (",
@@ -80,7 +80,7 @@ MUTATIONS: Final = (
     Mutation(
         "event-file-with-any-number-of-rows",
         "Pictures",
-        "A Parquet file of some kilobytes names billions of equal rows, and its job runs for days.",
+        "A small Parquet file declares billions of equal rows, and its job runs for days.",
         f"{PICTURES}/clients/parquet_event_rows.py",
         before="    if rows > ROWS_LIMIT:",
         after="    if rows < 0:",

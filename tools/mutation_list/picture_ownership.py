@@ -16,7 +16,7 @@ MUTATIONS: Final = (
     Mutation(
         "pictures-of-others-compared",
         "Pictures",
-        "A comparison with offers finds pictures unused that another recipient has requested.",
+        "A comparison with offers marks pictures as unused that another recipient has requested.",
         f"{PICTURES}/store/comparisons.sql",
         before="FROM settled_requests r WHERE r.url_hash = p.url_hash AND r.client <> 'offers')",
         after="FROM settled_requests r WHERE r.url_hash = p.url_hash AND false)",
@@ -25,7 +25,7 @@ MUTATIONS: Final = (
     Mutation(
         "pictures-of-unknown-recipients-compared",
         "Pictures",
-        "A comparison deletes pictures from before recipients were stored.",
+        "A comparison deletes pictures from before the introduction of recipients.",
         f"{PICTURES}/domain/lifecycle/recipients.py",
         before=" and known.issuperset(held)",
         after="",
@@ -37,7 +37,7 @@ MUTATIONS: Final = (
     Mutation(
         "shard-trusts-the-comparison",
         "Pictures",
-        "A recipient that came while a comparison ran loses its picture.",
+        "A recipient that is added during a comparison loses its picture.",
         _LIFE,
         before="        if not are_only_offers(self._recipients, held):\n            return\n",
         after="",
@@ -46,7 +46,7 @@ MUTATIONS: Final = (
     Mutation(
         "recipients-not-told-of-a-deletion",
         "Pictures",
-        "A comparison deletes a picture, and its recipients keep an address that leads nowhere.",
+        "A comparison deletes a picture, and its recipients keep an invalid address.",
         f"{PICTURES}/domain/lifecycle/reporting.py",
         before="    effects.waiting[namespace] = effects.changed[namespace] = WaitingResult(attempt, failure)\n",
         after="",
@@ -58,7 +58,7 @@ MUTATIONS: Final = (
     Mutation(
         "giving-up-deletes-for-all",
         "Pictures",
-        "A recipient that gives a picture up deletes it for those who still need it.",
+        "A recipient that gives up a picture deletes it for recipients that still need it.",
         _LIFE,
         before="            if state.is_put or namespace in needed:",
         after="            if state.is_put:",
@@ -67,7 +67,7 @@ MUTATIONS: Final = (
     Mutation(
         "client-lost-on-its-way-to-settled",
         "Pictures",
-        "Requests that waited are settled without their client: no comparison ever deletes their pictures.",
+        "Waiting requests are settled without their client, so no comparison ever deletes their pictures.",
         f"{PICTURES}/store/requests.py",
         before="row.requested_url, row.requested_at, row.client),",
         after="row.requested_url, row.requested_at),",
@@ -76,7 +76,7 @@ MUTATIONS: Final = (
     Mutation(
         "given-up-requests-settled-again",
         "Pictures",
-        "A recipient that gave up in the poll in which its picture came is stored as its owner.",
+        "A recipient that gives up in the poll of its picture is stored as its owner.",
         f"{PICTURES}/app/events/process_events.py",
         before=" for place, request in taken if (*place, request.recipient) not in given_up]",
         after=" for place, request in taken]",

@@ -32,7 +32,7 @@ MUTATIONS: Final = (
     Mutation(
         "decoders-without-a-watch",
         "Pictures",
-        "A decoder that does not respond holds pictures, and no page names it.",
+        "A decoder that does not respond blocks pictures, and no page reports it.",
         f"{PICTURES}/decoding/processes/process.py",
         before="                with self._watched().call():\n                    self._write",
         after="                if True:\n                    self._write",
@@ -41,7 +41,7 @@ MUTATIONS: Final = (
     Mutation(
         "stopped-decoder-refuses-its-picture",
         "Pictures",
-        "A picture in a decoder that somebody has stopped is refused for ever as too slow.",
+        "A picture in a decoder that was stopped by a signal is refused for ever as too slow.",
         f"{PICTURES}/decoding/processes/process.py",
         before="raise (ProcessKilled() if is_stopped else self._timed_out()) from None",
         after="raise self._timed_out() from None",
@@ -50,7 +50,7 @@ MUTATIONS: Final = (
     Mutation(
         "downloads-shared-by-host",
         "Pictures",
-        "A seller whose pictures are on hundreds of hosts has hundreds of shares of the downloads.",
+        "A seller with pictures on hundreds of hosts has hundreds of shares of the downloads.",
         f"{PICTURES}/jobs/download.py",
         before="            partition_key=order.recipient or None,",
         after="            partition_key=_host_of(order.url),",
@@ -59,7 +59,7 @@ MUTATIONS: Final = (
     Mutation(
         "downloads-without-places",
         "Pictures",
-        "The pictures of a slow host hold all downloads of the seller who waits for them.",
+        "The pictures of a slow host take all download slots of their seller.",
         f"{PICTURES}/jobs/download.py",
         before="            lock_key=f",
         after="            producer=f",
@@ -68,7 +68,7 @@ MUTATIONS: Final = (
     Mutation(
         "position-before-its-events",
         "Pictures",
-        "The resharder moves its position before Kafka has its events: they are lost with it.",
+        "The resharder moves its position before Kafka has its events, which are then lost.",
         f"{PICTURES}/consumers/resharder.py",
         before="        await send_messages(self._producer, [*made.events, *made.refusals])\n",
         after="        self.late = __import__('asyncio').ensure_future("
@@ -78,7 +78,7 @@ MUTATIONS: Final = (
     Mutation(
         "download-for-each-request",
         "Pictures",
-        "A URL that is being downloaded is downloaded once more for each request.",
+        "A URL in download is downloaded again for each request.",
         _ORDERING,
         before="        if holding.info is not None or self.is_under_way(holding):\n            return\n"
         "        if holding.retry_at",
@@ -90,7 +90,7 @@ MUTATIONS: Final = (
     Mutation(
         "file-before-its-reference",
         "Pictures",
-        "A sweep takes the files of a picture between their put and their reference.",
+        "A sweep removes the files of a picture between their put and their reference.",
         f"{PICTURES}/app/files/store_picture.py",
         before="        async with (begin or self._database.transaction)() as tx:\n"
         "            new = await record_stored(tx, self._refs, picture, namespace)\n"
@@ -105,7 +105,7 @@ MUTATIONS: Final = (
     Mutation(
         "picture-refused-by-a-busy-machine",
         "Pictures",
-        "A picture counts as too slow although its process had no CPU.",
+        "A picture counts as too slow although its process got no CPU.",
         f"{PICTURES}/decoding/processes/process.py",
         before="_CLOCK_TIMES: Final = 6",
         after="_CLOCK_TIMES: Final = 1",
@@ -114,7 +114,7 @@ MUTATIONS: Final = (
     Mutation(
         "download-of-a-lost-claim-stored",
         "Pictures",
-        "A process that stood still past its lease stores what no state holds, and nobody deletes it.",
+        "A process that paused past its lease stores a picture that no state has, and it is never deleted.",
         f"{PICTURES}/jobs/download.py",
         before="await download(order, begin=ctx.guarded_transaction)",
         after="await download(order)",
@@ -123,7 +123,7 @@ MUTATIONS: Final = (
     Mutation(
         "copy-of-a-lost-claim-stored",
         "Pictures",
-        "A process that stood still past its lease makes a copy that no state holds, and nobody deletes it.",
+        "A process that paused past its lease makes a copy that no state has, and it is never deleted.",
         f"{PICTURES}/jobs/resize.py",
         before="await resize(order, begin=ctx.guarded_transaction)",
         after="await resize(order)",
@@ -132,7 +132,7 @@ MUTATIONS: Final = (
     Mutation(
         "older-attempt-wins",
         "Pictures",
-        "A late result of an older attempt takes the place of a newer one.",
+        "A late result of an older attempt replaces a newer one.",
         _LIFE,
         before="        if held is not None and attempt <= holding.info_attempt:\n",
         after="        if held is not None and attempt == holding.info_attempt:\n",
@@ -141,7 +141,7 @@ MUTATIONS: Final = (
     Mutation(
         "old-key-ends-before-its-copies",
         "Pictures",
-        "A key that the rules no longer make ends before the new one has its pictures: they are downloaded again.",
+        "An obsolete key ends before the new key has its pictures, which are downloaded again.",
         _LIFE,
         before="        if lacks_mark or not event.namespaces.issuperset(info.namespace for info in held):\n",
         after="        if lacks_mark:\n",
@@ -150,7 +150,7 @@ MUTATIONS: Final = (
     Mutation(
         "requests-forgotten-with-their-key",
         "Pictures",
-        "Requests that wait under a key that the rules no longer make are never settled.",
+        "Requests that wait under an obsolete key are never settled.",
         f"{PICTURES}/app/events/process_events.py",
         before="*request_messages(repeated), ",
         after="",
@@ -159,7 +159,7 @@ MUTATIONS: Final = (
     Mutation(
         "address-ends-with-its-key",
         "Pictures",
-        "Addresses that were given out lead nowhere once the rules have made another key.",
+        "Published addresses become invalid once the rules make another key.",
         f"{PICTURES}/app/files/copy_picture.py",
         before="if not (order.moved_to and await",
         after="if not (not order.attempt and await",
@@ -168,7 +168,7 @@ MUTATIONS: Final = (
     Mutation(
         "keys-of-older-rules-unused",
         "Pictures",
-        "After a change of the rules, comparisons delete what is still kept under the keys before.",
+        "After a change of the rules, comparisons delete pictures that are stored under the old keys.",
         f"{PICTURES}/app/states/compare_pictures.py",
         before="rules = history if history[-1:] == [current] else [*history, current]",
         after="rules = [current]",
@@ -177,7 +177,7 @@ MUTATIONS: Final = (
     Mutation(
         "rules-watched-by-one-role",
         "Pictures",
-        "A process without the role that watches the rules makes keys by those of its start.",
+        "A process without the role that watches the rules makes keys with the rules of its start.",
         f"{PICTURES}/bootstrap.py",
         before=", is_everywhere=True)",
         after=")",
@@ -189,7 +189,7 @@ MUTATIONS: Final = (
     Mutation(
         "notice-under-the-new-key",
         "Pictures",
-        "A notice about an old key reaches the new one: what no offer uses is deleted there, and the old one stays.",
+        "A notice about an old key reaches the new one: unused pictures are deleted there, and the old key stays.",
         f"{PICTURES}/app/events/make_events.py",
         before="key_or_fault(url, None if is_exact else self.rules)",
         after="key_or_fault(url, self.rules)",
@@ -198,7 +198,7 @@ MUTATIONS: Final = (
     Mutation(
         "second-comparison-at-any-time",
         "Pictures",
-        "Two comparisons a moment apart, or one that comes twice, delete a picture.",
+        "Two comparisons in quick succession, or a repeated one, delete a picture.",
         _LIFE,
         before="        elif event.at >= state.delete_mark_at + self._rules.delete_after:\n",
         after="        else:\n",
@@ -210,7 +210,7 @@ MUTATIONS: Final = (
     Mutation(
         "result-of-an-earlier-life-taken",
         "Pictures",
-        "What was stored before a deletion is held after it, and its files go.",
+        "A result from before a deletion is accepted after it, although its files are removed.",
         _LIFE,
         before=" or event.attempt < holding.first_attempt:\n",
         after=":\n",
@@ -219,7 +219,7 @@ MUTATIONS: Final = (
     Mutation(
         "known-picture-writes-its-state",
         "Pictures",
-        "Each request of a picture that is stored writes a row.",
+        "Each request of a stored picture writes a row.",
         _LIFE,
         before="            self._note_use(state, request.at)\n            self.effects",
         after="            state.requested_at, self.is_changed = request.at, True\n            self.effects",
@@ -231,7 +231,7 @@ MUTATIONS: Final = (
     Mutation(
         "deletion-without-its-attempt",
         "Pictures",
-        "An order to delete that comes late deletes what was stored again since.",
+        "A late order to delete removes a picture that was stored again meanwhile.",
         f"{PICTURES}/store/stored.sql",
         before=" AND attempt <= %(attempt)s\nRETURNING",
         after=" AND %(attempt)s > 0\nRETURNING",
@@ -243,7 +243,7 @@ MUTATIONS: Final = (
     Mutation(
         "deletion-counted-as-cleared",
         "Pictures",
-        "A picture that is deleted as no offer uses it counts as one that a request has kept.",
+        "A deleted unused picture counts as one that a request has kept.",
         f"{PICTURES}/app/events/process_events.py",
         before='"cleared" if life.state is not None else "deleted"',
         after='"cleared"',
@@ -252,7 +252,7 @@ MUTATIONS: Final = (
     Mutation(
         "killed-process-uncounted",
         "Pictures",
-        "No metric says that processes are killed over pictures.",
+        "No metric counts processes that are killed over pictures.",
         f"{PICTURES}/decoding/processes/observing.py",
         before="if not process.is_usable:",
         after="if process.is_usable:",
@@ -261,7 +261,7 @@ MUTATIONS: Final = (
     Mutation(
         "similar-by-one-piece",
         "Pictures",
-        "Copies of a picture are found only where the first piece of their hash is nearly the same.",
+        "Copies of a picture are found only if the first piece of their hash is nearly the same.",
         f"{PICTURES}/domain/similarity.py",
         before="for mask in _masks(share)]",
         after="for mask in _masks(share) if piece == 0]",
@@ -273,7 +273,7 @@ MUTATIONS: Final = (
     Mutation(
         "similar-a-bit-too-near",
         "Pictures",
-        "Some pictures are not found whose hashes differ in as many bits as may be, or one less.",
+        "Some pictures at the allowed distance, or one bit below it, are not found.",
         f"{PICTURES}/domain/similarity.py",
         before="max(distance - _PIECES + 1, 0)",
         after="max(distance - _PIECES, 0)",
@@ -282,7 +282,7 @@ MUTATIONS: Final = (
     Mutation(
         "symmetrical-drawing-by-chance",
         "Pictures",
-        "Bits of a symmetrical drawing are chance: a resize or a crop changes them, and copies are not found.",
+        "Bits of a symmetrical drawing are random: a resize or a crop changes them, and copies are not found.",
         f"{PICTURES}/decoding/imaging/hashing.py",
         before="_ASKEW: Final = 0.04",
         after="_ASKEW: Final = 0.0",
@@ -293,7 +293,7 @@ MUTATIONS: Final = (
     Mutation(
         "drawings-by-their-hashes-alone",
         "Pictures",
-        "Drawings of other things are listed as copies.",
+        "Drawings of different things are listed as copies.",
         f"{PICTURES}/domain/likeness.py",
         before="    apart = dist(one, other)\n",
         after="    return True\n",
@@ -305,7 +305,7 @@ MUTATIONS: Final = (
     Mutation(
         "photographs-by-their-colours",
         "Pictures",
-        "A photograph is not found in other light.",
+        "A photograph is not found in different light.",
         f"{PICTURES}/domain/likeness.py",
         before="RICH_BITS: Final = 26",
         after="RICH_BITS: Final = 65",
@@ -314,7 +314,7 @@ MUTATIONS: Final = (
     Mutation(
         "page-of-one-read",
         "Pictures",
-        "A page of copies ends where many drawings of other things have nearer hashes.",
+        "A page of copies ends early if many different drawings have closer hashes.",
         f"{PICTURES}/app/states/find_similar.py",
         before="        if len(near) < batch:\n",
         after="        if near or not near:\n",
@@ -332,7 +332,7 @@ MUTATIONS: Final = (
     Mutation(
         "refresh-before-its-time",
         "Pictures",
-        "Each pass requests every stored picture of its host.",
+        "Each pass requests every stored picture from its host.",
         _ORDERING,
         before="if state.refresh_at is None or self._now < state.refresh_at:",
         after="if state.refresh_at is None:",
@@ -353,7 +353,7 @@ MUTATIONS: Final = (
     Mutation(
         "same-bytes-are-news",
         "Pictures",
-        "All offers are published again whenever a host sends another entity tag with the same picture.",
+        "All offers are published again if a host sends a different entity tag for the same picture.",
         f"{PICTURES}/domain/lifecycle/refreshing.py",
         before="return is_other(held, info) or list(held.sizes) != list(info.sizes)",
         after="return held != info",
@@ -362,7 +362,7 @@ MUTATIONS: Final = (
     Mutation(
         "settled-requests-forgotten",
         "Pictures",
-        "Whoever waited for a picture never hears of its change.",
+        "Recipients of a picture are not notified of its change.",
         f"{PICTURES}/app/events/process_events.py",
         before="    known += [(place[0], request) for place, request in taken if (*place, request.recipient) "
         "not in given_up]\n",
@@ -381,7 +381,7 @@ MUTATIONS: Final = (
     Mutation(
         "young-picture-removed-as-orphan",
         "Pictures",
-        "The daily pass removes what a download has just stored, before its result arrives.",
+        "The daily pass removes a new download before its result arrives.",
         f"{PICTURES}/app/files/check_stored.py",
         before="GRACE_S: Final = 86400.0",
         after="GRACE_S: Final = 0.0",
@@ -390,7 +390,7 @@ MUTATIONS: Final = (
     Mutation(
         "awaited-picture-removed-as-orphan",
         "Pictures",
-        "The daily pass removes a picture whose result waits in a queue for longer than a day.",
+        "The daily pass removes a picture whose result is queued for longer than a day.",
         f"{PICTURES}/app/files/check_stored.py",
         before="    if holding.ordered_at is not None:\n        return False\n",
         after="",
@@ -399,7 +399,7 @@ MUTATIONS: Final = (
     Mutation(
         "forbidden-picture-shown",
         "Pictures",
-        "A host forbids by X-Robots-Tag that searches show a picture, and it stays.",
+        "A host forbids the picture in searches by X-Robots-Tag, and it stays.",
         _LIFE,
         before="        if failure.code == NOINDEX:\n",
         after="        if failure.code == '':\n",
@@ -420,7 +420,7 @@ MUTATIONS: Final = (
     Mutation(
         "given-up-order-kept-quiet",
         "Pictures",
-        "An order that brings its job down is given again soon, and nobody hears of it before the third time.",
+        "An order that kills its job is repeated soon, and nothing reports it before the third time.",
         f"{PICTURES}/domain/lifecycle/retries.py",
         before="            INTERNAL_ERROR,\n",
         after="",
@@ -429,7 +429,7 @@ MUTATIONS: Final = (
     Mutation(
         "full-namespace-tried-as-often",
         "Pictures",
-        "A full namespace has each of its pictures downloaded every day, for as long as nobody acts.",
+        "Each picture of a full namespace is downloaded every day, until an operator acts.",
         _LIFE,
         before="earliest_attempt(failure, holding.failed_attempts, self._now)",
         after="earliest_attempt(failure, 1, self._now)",
@@ -438,7 +438,7 @@ MUTATIONS: Final = (
     Mutation(
         "law-forgotten",
         "Pictures",
-        "A picture that a law withholds (451) is requested of its host again and again.",
+        "A picture that is withheld by law (451) is requested from its host again and again.",
         f"{PICTURES}/domain/lifecycle/retries.py",
         before="frozenset({410, 451})",
         after="frozenset({410})",
@@ -447,7 +447,7 @@ MUTATIONS: Final = (
     Mutation(
         "due-states-sought-where-they-are-written",
         "Pictures",
-        "A pass over all states burdens the primary although there is a replica for it.",
+        "A scan of all states loads the primary although a replica exists.",
         f"{PICTURES}/jobs/look_again.py",
         before="if self.replica is None:",
         after="if True:",
@@ -456,7 +456,7 @@ MUTATIONS: Final = (
     Mutation(
         "first-slice-alone",
         "Pictures",
-        "Of many states that are due only the first ones are ever tried again.",
+        "Only the first of many due states are ever retried.",
         f"{PICTURES}/app/states/find_due.py",
         before="    if len(rows) < limit:\n",
         after="    if True:\n",
@@ -465,7 +465,7 @@ MUTATIONS: Final = (
     Mutation(
         "given-up-download-unreported",
         "Pictures",
-        "A download that is given up is never reported, and whoever requested it waits until the order is given again.",
+        "A download that is given up is not reported, and its recipients wait until the order is repeated.",
         f"{PICTURES}/jobs/download.py",
         before="        await reporter.report_fault(tx, DownloadOrder.FromString(args.message), job)\n",
         after="        return\n",
@@ -477,7 +477,7 @@ MUTATIONS: Final = (
     Mutation(
         "downloads-outside-of-run-folders",
         "Pictures",
-        "What a killed process was downloading stays on the disk for good.",
+        "The partial downloads of a killed process stay on the disk.",
         f"{PICTURES}/app/files/download_picture.py",
         before='path = folder / "picture"',
         after='path = self._spool_dir / "picture"',

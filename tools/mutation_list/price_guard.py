@@ -11,7 +11,7 @@ MUTATIONS: Final = (
     Mutation(
         "prices-never-wait",
         "Guard against wrong prices",
-        "Prices ten times too high are in the search before anybody has decided.",
+        "Prices ten times too high are in the search before a decision.",
         f"{OFFERS}/domain/completion.py",
         before="        if shift.moves_price(self.price_factor):\n",
         after="        if False:\n",
@@ -22,7 +22,7 @@ MUTATIONS: Final = (
     Mutation(
         "half-of-the-prices-is-enough",
         "Guard against wrong prices",
-        "A load is held although the median of its changed prices does not move far.",
+        "A load is held although the median of its changed prices has moved little.",
         f"{OFFERS}/domain/completion.py",
         before="changes.moved * 2 > changes.prices",
         after="changes.moved * 2 >= changes.prices",
@@ -40,7 +40,7 @@ MUTATIONS: Final = (
     Mutation(
         "prices-of-an-earlier-run-forgotten",
         "Guard against wrong prices",
-        "An ordinary load that is sent anew is held, as only its far changes are left to be made.",
+        "An ordinary load that is sent again is held, since only its large changes are left.",
         f"{OFFERS}/store/waiting.sql",
         before="AND task_id = %(task)s AND run <= %(run)s",
         after="AND task_id = %(task)s AND run = %(run)s",
@@ -51,7 +51,7 @@ MUTATIONS: Final = (
     Mutation(
         "held-although-one-is-available",
         "Guard against wrong prices",
-        "A load is held as if nothing were available, although something is.",
+        "A load is held for having no available offers, although one is available.",
         f"{OFFERS}/store/waiting.py",
         before="0 if has_available else turned",
         after="turned",
@@ -60,7 +60,7 @@ MUTATIONS: Final = (
     Mutation(
         "change-made-over-another",
         "Guard against wrong prices",
-        "A change that waited is made over what has become of its offer meanwhile.",
+        "A held change is applied although its offer has changed meanwhile.",
         f"{OFFERS}/store/waiting.sql",
         before="AND o.content_hash = t.before_hash AND",
         after="AND",
@@ -69,7 +69,7 @@ MUTATIONS: Final = (
     Mutation(
         "changes-of-an-overtaken-load-made",
         "Guard against wrong prices",
-        "What waits for a held load is made at the end of the newer one that took its place.",
+        "Held changes of a load are applied at the end of the newer load that replaced it.",
         f"{OFFERS}/store/waiting.sql",
         before="AND task_id = %(task)s AND run = %(run)s\n          ORDER BY offer_id",
         after="\n          ORDER BY offer_id",
@@ -78,7 +78,7 @@ MUTATIONS: Final = (
     Mutation(
         "waiting-changes-cleaned-up",
         "Guard against wrong prices",
-        "The clean-up takes away what waits for a decision.",
+        "The clean-up removes changes that wait for a decision.",
         f"{OFFERS}/store/cleaning.sql",
         before="OR e.outcome IN ('COMPLETED', 'INCOMPLETE', 'STALE')",
         after="OR e.outcome IS NOT NULL",
@@ -87,7 +87,7 @@ MUTATIONS: Final = (
     Mutation(
         "rejected-change-shown-as-waiting",
         "Guard against wrong prices",
-        "An offer is reported to wait for a decision that was made.",
+        "An offer is reported as waiting for a decision that was made.",
         f"{OFFERS}/store/reading.sql",
         before="AND coalesce(e.outcome, 'HELD') = 'HELD'",
         after="",
@@ -98,7 +98,7 @@ MUTATIONS: Final = (
     Mutation(
         "made-changes-stay-skipped",
         "Guard against wrong prices",
-        "The statistics of a load call changes skipped that were made at its end.",
+        "The statistics of a load count changes as skipped that were applied at its end.",
         f"{PROCESSOR}/app/runs/take_results.py",
         before="        add_changed(statistics, reply.changed)\n",
         after="",
@@ -107,7 +107,7 @@ MUTATIONS: Final = (
     Mutation(
         "allowed-load-never-held",
         "Guard against wrong prices",
-        "A load for which removals were allowed waits for ever when it is held for its prices.",
+        "A load that allows removals waits for ever if it is held for its prices.",
         f"{PROCESSOR}/app/runs/take_results.py",
         before="task.decision in _DECIDED:\n",
         after="task.decision:\n",

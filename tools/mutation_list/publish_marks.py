@@ -24,7 +24,7 @@ MUTATIONS: Final = (
     Mutation(
         "mark-moved-without-the-lease",
         "Publish mark",
-        "A pusher that was revoked for a full push marks rows as known that the other side has lost.",
+        "A pusher whose lease was revoked for a full push marks rows as known that the receiver has lost.",
         f"{COMMON}/publish_mark/pusher.py",
         before="                await self._leases.guard(tx, lease)\n",
         after="",
@@ -33,7 +33,7 @@ MUTATIONS: Final = (
     Mutation(
         "push-fault-in-the-log-only",
         "Publish mark",
-        "The other side refuses each push, and the service reports that nothing is blocked.",
+        "The receiver refuses each push, and the service reports that nothing is blocked.",
         f"{COMMON}/publish_mark/pusher.py",
         before="                self._work.fault.note(error)\n",
         after="",
@@ -84,7 +84,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-offer-stays-searchable",
         "Publish mark",
-        "An offer that a restored table has lost is loaded again, and stays searchable as it was until its verdict.",
+        "An offer that a restored table lost is loaded again, and stays searchable in its old state until its verdict.",
         f"{OFFERS}/store/applying.sql",
         before=" AND NOT EXISTS (SELECT FROM republications)",
         after="",
@@ -96,7 +96,7 @@ MUTATIONS: Final = (
     Mutation(
         "republication-overtakes-an-insert",
         "Publish mark",
-        "A republication after a restore begins between the insert of an offer and its commit, and leaves it out.",
+        "A republication after a restore starts between the insert of an offer and its commit, and misses it.",
         f"{OFFERS}/store/republishing.py",
         before='    await tx.execute(SQL["await_inserts"])\n',
         after="",
@@ -108,7 +108,7 @@ MUTATIONS: Final = (
     Mutation(
         "version-of-an-offer-falls",
         "Publish mark",
-        "After the clock stepped back a change gets a lower version than the one before, and is never published.",
+        "After the clock is set back a change gets a lower version, and is never published.",
         f"{OFFERS}/store/applying.sql",
         before="greatest(o.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)",
         after="(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
@@ -120,7 +120,7 @@ MUTATIONS: Final = (
     Mutation(
         "pushed-one-by-one",
         "Publish mark",
-        "Offers that change one after the other go one by one, each with a transaction at every hop.",
+        "Offers that change one after another are pushed one by one, each with a transaction in every service.",
         f"{COMMON}/publish_mark/pusher.py",
         before="if self._gather_s and found < self._batch:",
         after="if self._gather_s and found > self._batch:",
@@ -131,7 +131,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-documents-stay",
         "Publish mark",
-        "Documents whose rows a restored table has lost stay in the registry and the search for ever.",
+        "Documents whose rows a restored table lost stay in the registry and the search for ever.",
         _COMPARISON,
         before="        if found.lost and await self._may_withdraw():\n",
         after="        if False:\n",
@@ -158,7 +158,7 @@ MUTATIONS: Final = (
     Mutation(
         "withdrawn-before-requests-are-applied",
         "Publish mark",
-        "Offers that the topic still has leave the search after a restore, until their requests are applied again.",
+        "After a restore, offers that are still on the topic leave the search until their requests are applied.",
         _COMPARISON,
         before="        if found.lost and await self._may_withdraw():\n",
         after="        if found.lost:\n",
@@ -177,7 +177,7 @@ MUTATIONS: Final = (
     Mutation(
         "texts-that-went-back-do-not-count",
         "Publish mark",
-        "A point stays in the search after its text has lost its approval in a restore.",
+        "A point stays in the search after a restore has lost the approval of its text.",
         f"{MODERATION}/store/publishing.sql",
         before=" OR p.is_shown = n.is_removed",
         after="",
@@ -186,7 +186,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-texts-unnamed",
         "Publish mark",
-        "Points whose texts a restore has lost are shown to nobody, and nothing says why.",
+        "Points whose texts a restore lost are not shown, and nothing reports the reason.",
         f"{MODERATION}/app/points/maintain_publication.py",
         before="        if not count:\n",
         after="        if True:\n",
@@ -195,7 +195,7 @@ MUTATIONS: Final = (
     Mutation(
         "text-of-a-lost-point-stays",
         "Publish mark",
-        "A point that is created again after a restore has the text and the approval of the lost one.",
+        "A point that is created again after a restore gets the text and the approval of the lost one.",
         f"{MODERATION}/app/judging/store_texts.py",
         before="        if orphans := [text for text in texts if text.key not in added]:\n",
         after="        if orphans := [text for text in texts if text.key in ()]:\n",
@@ -204,7 +204,7 @@ MUTATIONS: Final = (
     Mutation(
         "key-of-a-lost-comment-again",
         "Publish mark",
-        "A verdict about a comment that a restore has lost decides about another comment.",
+        "A verdict about a comment that a restore lost decides about another comment.",
         f"{MODERATION}/app/points/comment_point.py",
         before="            index += 1\n",
         after="            break\n",
@@ -213,7 +213,7 @@ MUTATIONS: Final = (
     Mutation(
         "numbers-of-decisions-again",
         "Publish mark",
-        "A restored moderation gives decisions the numbers of lost ones, and readers of the event log miss them.",
+        "A restored moderation reuses the numbers of lost decisions, and readers of the event log miss the new ones.",
         f"{MODERATION}/migrations/versions/20261201_4_pre_decision_numbers.py",
         before="((extract(epoch FROM clock_timestamp()) * 1000)::bigint << 10) + ",
         after="",

@@ -14,7 +14,7 @@ MUTATIONS: Final = (
     Mutation(
         "elements-overlooked",
         "Reading feeds",
-        "Elements that a pattern does not find are left out of their offer in silence.",
+        "Elements that a pattern does not match are silently missing in their offer.",
         _PLAIN,
         before='    if source.count("<") != 2 * len(rows) + 2:\n        return None\n',
         after="",
@@ -23,7 +23,7 @@ MUTATIONS: Final = (
     Mutation(
         "schema-passed-by",
         "Reading feeds",
-        "A value that the schema refuses passes where its offer is read without the schema.",
+        "A value that the schema refuses is accepted if its offer is read without the schema.",
         _PLAIN,
         before="                if _QUANTITY.fullmatch(text) is None:",
         after="                if len(text) > most:",
@@ -32,7 +32,7 @@ MUTATIONS: Final = (
     Mutation(
         "declared-elsewhere",
         "Reading feeds",
-        "An offer of a file with namespaces is read as if its source had all of it.",
+        "An offer of a file with namespaces is read as if its source had all declarations.",
         f"{_FEED}/first_pass.py",
         before="is_self_contained=not reader.wants_second_look and not reader.has_namespaces",
         after="is_self_contained=not reader.wants_second_look",

@@ -11,7 +11,7 @@ MUTATIONS: Final = (
     Mutation(
         "removals-never-held",
         "Guard against mass removal",
-        "A load that lacks most offers of its namespace removes them at once.",
+        "A load that lacks most offers of its namespace removes them immediately.",
         f"{OFFERS}/domain/completion.py",
         before="    reasons = () if allows_removals else of_removals\n",
         after="    reasons: tuple[HoldReason, ...] = ()\n",
@@ -29,7 +29,7 @@ MUTATIONS: Final = (
     Mutation(
         "added-offers-make-up-for-lost-ones",
         "Guard against mass removal",
-        "A load with other ids is held once, and the next one like it removes the old offers.",
+        "A load with other ids is held once, and the next similar load removes the old offers.",
         f"{OFFERS}/store/sweeping.sql",
         before="AND created_at <= (SELECT at FROM since)\n",
         after="\n",
@@ -38,7 +38,7 @@ MUTATIONS: Final = (
     Mutation(
         "rejected-load-counts-as-accepted",
         "Guard against mass removal",
-        "What a rejected load has brought makes up for what it lacked.",
+        "Offers that a rejected load added compensate for the offers that it lacked.",
         f"{OFFERS}/store/sweeping.sql",
         before="      AND planned_at IS NOT NULL AND decision IS DISTINCT FROM 'REJECT'\n",
         after="      AND planned_at IS NOT NULL\n",
@@ -47,7 +47,7 @@ MUTATIONS: Final = (
     Mutation(
         "sizes-not-forgotten",
         "Guard against mass removal",
-        "Once removals were confirmed, each load of the week is held again.",
+        "After a confirmed removal, each load of the week is held again.",
         f"{OFFERS}/app/loads/decide_hold.py",
         before="    await sweeping.forget_sizes(tx, run.namespace)\n",
         after="",
@@ -56,7 +56,7 @@ MUTATIONS: Final = (
     Mutation(
         "second-decision-counts",
         "Guard against mass removal",
-        "A load that was confirmed is rejected afterwards, or the other way round.",
+        "A confirmed load can be rejected afterwards, and the other way round.",
         f"{OFFERS}/store/sweeping.sql",
         before="  AND coalesce(decision, '') NOT IN ('CONFIRM', 'REJECT') AND (outcome = 'HELD' OR",
         after="  AND (outcome IS NOT NULL OR decision IS NOT NULL OR",
@@ -68,7 +68,7 @@ MUTATIONS: Final = (
     Mutation(
         "decision-beside-a-newer-load",
         "Guard against mass removal",
-        "A decision about a held load acts although a newer load has begun.",
+        "A decision about a held load takes effect although a newer load has started.",
         f"{OFFERS}/app/loads/decide_hold.py",
         before="    if is_held and end.head != run.run:\n",
         after="    if False:\n",
@@ -77,7 +77,7 @@ MUTATIONS: Final = (
     Mutation(
         "rejected-slices-kept",
         "Guard against mass removal",
-        "What was planned for a held load is kept for ever by a namespace that only gets new prices.",
+        "Planned changes of a held load are never removed in a namespace that only gets new prices.",
         f"{OFFERS}/app/loads/apply_requests.py",
         before="        await sweeping.drop_plans(tx, key)",
         after="        pass",
@@ -86,7 +86,7 @@ MUTATIONS: Final = (
     Mutation(
         "late-hold-takes-a-decision-back",
         "Guard against mass removal",
-        "The reply to the first end, which comes twice, holds a task again that was decided about.",
+        "A repeated reply to the first end holds a task again that was already decided.",
         f"{PROCESSOR}/app/runs/take_results.py",
         before="                if task.status == _HELD or task.decision in _DECIDED:\n",
         after="                if task.status == _HELD:\n",
@@ -95,7 +95,7 @@ MUTATIONS: Final = (
     Mutation(
         "second-decision-at-once-counts",
         "Guard against mass removal",
-        "Of two who decide otherwise at the same moment, both have a job.",
+        "Two different decisions at the same moment both get a job.",
         f"{PROCESSOR}/app/tasks/decide_task.py",
         before="        if state.status != task_pb2.TASK_STATUS_HELD:\n",
         after="        if False:\n",
@@ -107,10 +107,10 @@ MUTATIONS: Final = (
     Mutation(
         "decided-task-overtaken",
         "Guard against mass removal",
-        "A newer task begins beside a held one that was decided about at that moment.",
+        "A newer task starts although a held one has been decided at that moment.",
         f"{PROCESSOR}/app/runs/process_feed.py",
-        before="            raise Snooze(_EARLIER_S)  # a held one",
-        after="            pass  # a held one",
+        before="            raise Snooze(_EARLIER_S)  # a held task",
+        after="            pass  # a held task",
         tests=(
             f"{PROCESSOR_TESTS}/tasks/test_held_tasks.py::test_a_decision_between_two_looks_of_a_newer_task_has_its_turn_first",
         ),
@@ -118,10 +118,10 @@ MUTATIONS: Final = (
     Mutation(
         "held-task-without-its-run",
         "Guard against mass removal",
-        "A held task whose owner lost the run waits for a job that nobody makes.",
+        "A held task whose run was lost by the offers service waits for a job that nothing creates.",
         f"{PROCESSOR}/app/runs/take_results.py",
-        before="                if task.status == _HELD:\n                    return  # no job",
-        after="                if False:\n                    return  # no job",
+        before="                if task.status == _HELD:\n                    return  # a held task",
+        after="                if False:\n                    return  # a held task",
         tests=(
             f"{PROCESSOR_TESTS}/tasks/test_held_tasks.py::test_a_restored_processor_takes_what_its_owner_replied_to_the_lost_decision",
         ),
@@ -129,7 +129,7 @@ MUTATIONS: Final = (
     Mutation(
         "removal-of-a-feed-held",
         "Guard against mass removal",
-        "The removal of a feed is held, although somebody requested it.",
+        "The removal of a feed is held, although a user requested it.",
         f"{PROCESSOR}/app/runs/process_feed.py",
         before="HOLD_DECISION_CONFIRM if state.kind == task_pb2.TASK_KIND_DELETE else state.decision",
         after="state.decision",
@@ -140,7 +140,7 @@ MUTATIONS: Final = (
     Mutation(
         "allowed-removals-held",
         "Guard against mass removal",
-        "A load whose removals were allowed beforehand is held.",
+        "A load that allows removals is held.",
         f"{PROCESSOR}/app/tasks/create_task.py",
         before="        return HOLD_DECISION_ALLOW_REMOVALS\n",
         after="        return HOLD_DECISION_UNSPECIFIED\n",

@@ -18,7 +18,7 @@ MUTATIONS: Final = (
     Mutation(
         "reviews-under-any-name",
         "Reviews by people",
-        "Whoever has a reviewer's token reviews under any name, and so agrees with themselves.",
+        "The holder of a reviewer's token can review under any name, and so agree with themselves.",
         f"{COMMON}/rpc/own_names.py",
         before="and name != person_name(call.caller):",
         after="and not name:",
@@ -30,7 +30,7 @@ MUTATIONS: Final = (
     Mutation(
         "reviews-taken-from-others",
         "Reviews by people",
-        "A reviewer gives back a text that another one has.",
+        "A reviewer can return a text that another reviewer holds.",
         f"{CLEANWEB}/store/reviews.sql",
         before="WHERE review_id = %(review_id)s AND leased_by = ANY (%(spellings)s::text[])",
         after="WHERE review_id = %(review_id)s AND %(spellings)s::text[] IS NOT NULL",
@@ -48,7 +48,7 @@ MUTATIONS: Final = (
     Mutation(
         "reviews-claimed-at-once",
         "Reviews by people",
-        "Pages that a reviewer opens at once hold a text each.",
+        "Pages that a reviewer opens at the same time each hold a text.",
         f"{CLEANWEB}/store/reviews.py",
         before='    await tx.execute(SQL["lock_reviewer"], parameters)\n',
         after="",
@@ -57,7 +57,7 @@ MUTATIONS: Final = (
     Mutation(
         "opinions-without-a-lease",
         "Reviews by people",
-        "A review that was never claimed takes the opinion of anybody who knows its number.",
+        "An opinion about a review that was never claimed is accepted from anyone who knows its number.",
         f"{CLEANWEB}/app/submit_opinion.py",
         before="    if review.leased_by is not None and person_name(review.leased_by) == reviewer:",
         after="    if review.leased_by is None or person_name(review.leased_by) == reviewer:",
@@ -66,7 +66,7 @@ MUTATIONS: Final = (
     Mutation(
         "second-opinions-counted",
         "Reviews by people",
-        "A reviewer's second opinion counts as that of another reviewer.",
+        "A second opinion of a reviewer counts as that of another reviewer.",
         f"{CLEANWEB}/app/submit_opinion.py",
         before="if any(person_name(opinion.reviewer) == reviewer for opinion in opinions):",
         after="if any(not opinion.reviewer for opinion in opinions):",
@@ -78,7 +78,7 @@ MUTATIONS: Final = (
     Mutation(
         "reviews-for-each-key",
         "Reviews by people",
-        "Eight equal texts cost sixteen reviews.",
+        "Eight equal texts need sixteen reviews.",
         f"{CLEANWEB}/store/reviews.sql",
         before="                  WHERE o.cache_key = q.cache_key AND o.ended_at IS NULL)",
         after="                  WHERE o.request_id = q.request_id)",
@@ -87,7 +87,7 @@ MUTATIONS: Final = (
     Mutation(
         "reviews-opened-at-once",
         "Reviews by people",
-        "Equal texts that come at once have a review each.",
+        "Equal texts that arrive at the same time each get a review.",
         f"{CLEANWEB}/app/judge_text.py",
         before="                await reviews.lock_texts(tx, reviewed)\n",
         after="",
@@ -96,7 +96,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-for-the-first-key-alone",
         "Reviews by people",
-        "Of equal texts only the first gets the verdicts of its review.",
+        "Only the first of several equal texts gets the verdicts of its review.",
         f"{CLEANWEB}/app/submit_opinion.py",
         before="in await reviews.end_requests(tx, request.cache_key, reviewed):",
         after="in (await reviews.end_requests(tx, request.cache_key, reviewed))[:1]:",
@@ -105,7 +105,7 @@ MUTATIONS: Final = (
     Mutation(
         "reviews-shared-by-kinds",
         "Reviews by people",
-        "A point joins the review of an offer, and nobody asks whether it is about the road.",
+        "A point shares the review of an offer, which does not ask whether it is about the road.",
         f"{CLEANWEB}/app/judge_text.py",
         before='_hash("\\0".join((*projects, " ".join(text.casefold().split()))))',
         after='_hash(" ".join(text.casefold().split()))',
@@ -114,7 +114,7 @@ MUTATIONS: Final = (
     Mutation(
         "reviews-kept-for-ever",
         "Reviews by people",
-        "Verdicts of people about an equal text never age out.",
+        "Verdicts of reviewers about an equal text never expire.",
         f"{CLEANWEB}/store/reviews.sql",
         before=" AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'",
         after=" AND %(age_s)s IS NOT NULL",
@@ -123,7 +123,7 @@ MUTATIONS: Final = (
     Mutation(
         "reviews-closed-for-every-key",
         "Reviews by people",
-        "A text that needs no verdict takes the review from an equal one that does.",
+        "A text that needs no verdict closes the review that an equal text needs.",
         f"{CLEANWEB}/store/reviews.py",
         before='        await tx.execute(SQL["pass_reviews"], {"request_id": request_id})\n',
         after="        pass\n",
@@ -132,7 +132,7 @@ MUTATIONS: Final = (
     Mutation(
         "reviews-never-closed",
         "Reviews by people",
-        "Reviewers see texts that need no verdict any more.",
+        "Reviewers get texts that no longer need a verdict.",
         f"{CLEANWEB}/store/reviews.py",
         before='    await tx.execute(SQL["close_reviews"], {"request_ids": [request_id for request_id, _ in rows]})\n',
         after="",
@@ -141,7 +141,7 @@ MUTATIONS: Final = (
     Mutation(
         "reviews-unescaped-text",
         "Reviews by people",
-        "A text stands in the page as it came.",
+        "A text appears in the page without escaping.",
         f"{COMMON}/http/pages/templates.py",
         before="escaped = {key: escape(str(value)) for",
         after="escaped = {key: str(value) for",
@@ -150,7 +150,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-reviews-stay-lost",
         "Reviews by people",
-        "A text whose reviews a restore has lost waits for people for ever, however often it is requested.",
+        "A text whose reviews a restore lost waits for ever, even if it is requested again.",
         f"{CLEANWEB}/store/reviews.py",
         before='    await tx.execute(SQL["open_request"], parameters)\n',
         after='    if not (await tx.execute(SQL["open_request"], parameters)).rowcount:\n        return False\n',
@@ -159,7 +159,7 @@ MUTATIONS: Final = (
     Mutation(
         "callbacks-without-jobs-stay",
         "Reviews by people",
-        "A callback whose job a restore has lost is never delivered.",
+        "A callback whose job a restore lost is never delivered.",
         f"{CLEANWEB}/app/resume_callbacks.py",
         before="            for row in page:\n",
         after="            for row in page[:0]:\n",

@@ -13,7 +13,7 @@ MUTATIONS: Final = (
     Mutation(
         "snapshot-half-written",
         "Snapshots",
-        "A file that is still being written is taken, as far as it goes.",
+        "A partially written file is read as a snapshot.",
         f"{COMMON}/snapshot/snapshot.py",
         before="if stamp != self._judged and is_settled:",
         after="if stamp != self._judged:",

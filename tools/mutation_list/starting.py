@@ -17,7 +17,7 @@ MUTATIONS: Final = (
     Mutation(
         "damaged-key-file-as-a-traceback",
         "Start of a process",
-        "A damaged file of the keys folder ends `classifeed up` without the file and what to do.",
+        "A damaged file in the keys folder ends `classifeed up` without its name and a fix.",
         "cli/src/classifeed_cli/platform/planning/credentials.py",
         before="    check_keys(folder, callers)\n",
         after="",
@@ -26,7 +26,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-password-of-a-database-made-again",
         "Start of a process",
-        "A new password is made for a database that opens only with the lost one.",
+        "A new password is generated for a database that needs the lost one.",
         "cli/src/classifeed_cli/platform/planning/credentials.py",
         before='if known is None and layout.part("postgres").exists():',
         after="if False:",
@@ -35,7 +35,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-key-of-credentials-without-a-word",
         "Start of a process",
-        "Feeds whose credentials nobody can decrypt are named nowhere.",
+        "Feeds whose credentials cannot be decrypted are not reported.",
         f"{API}/app/feeds/check_credentials.py",
         before="if not found:",
         after="if True:",
@@ -44,7 +44,7 @@ MUTATIONS: Final = (
     Mutation(
         "initdb-without-the-right-to-pass",
         "Start of a process",
-        "Root starts the suite in a folder of mode 0700, and PostgreSQL's user cannot reach its programs.",
+        "If root starts the suite in a folder of mode 0700, PostgreSQL's user cannot reach its programs.",
         f"{COMMON}/embedded/child.py",
         before="libc.prctl(_PR_SET_SECUREBITS, _SECBIT_NO_SETUID_FIXUP, 0, 0, 0)",
         after="libc.prctl(8, 1, 0, 0, 0)",
@@ -53,7 +53,7 @@ MUTATIONS: Final = (
     Mutation(
         "one-capability-alone",
         "Start of a process",
-        "Root of a container, which has no CAP_DAC_READ_SEARCH, cannot start the suite in its home.",
+        "Root in a container without CAP_DAC_READ_SEARCH cannot start the suite in its home.",
         f"{COMMON}/embedded/child.py",
         before="in (_CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE):",
         after="in (_CAP_DAC_READ_SEARCH,):",
@@ -62,7 +62,7 @@ MUTATIONS: Final = (
     Mutation(
         "closed-folder-not-named",
         "Start of a process",
-        "A root without capabilities reads initdb's words instead of the folder to open.",
+        "Root without capabilities gets the message of initdb instead of the folder to open.",
         f"{COMMON}/embedded/postgres.py",
         before="            self._check_user(user)\n",
         after="",
@@ -86,7 +86,7 @@ MUTATIONS: Final = (
     Mutation(
         "listeners-that-never-sleep",
         "Idle services",
-        "Whoever waits for notifications wakes ten times a second for nothing.",
+        "Listeners for notifications wake up ten times a second without a reason.",
         f"{COMMON}/db/connection.py",
         before="_POLL_S: Final = 60.0",
         after="_POLL_S: Final = 0.1",
@@ -95,7 +95,7 @@ MUTATIONS: Final = (
     Mutation(
         "classes-of-kafka-made-by-each-process",
         "Start of a process",
-        "Of several processes that start the Kafka of this machine for the first time each one prepares its classes.",
+        "Several processes that start Kafka on a machine for the first time each prepare its classes.",
         f"{COMMON}/embedded/kafka_classes.py",
         before="                if not self.path.exists():",
         after="                if True:",
@@ -106,7 +106,7 @@ MUTATIONS: Final = (
     Mutation(
         "kafka-without-its-classes",
         "Start of a process",
-        "The Kafka of this machine takes 2 s to start, each time.",
+        "Kafka on this machine takes 2 s to start, each time.",
         f"{COMMON}/embedded/kafka_classes.py",
         before=" if self.path.exists() else ()",
         after=" if False else ()",
@@ -115,7 +115,7 @@ MUTATIONS: Final = (
     Mutation(
         "start-before-the-migrate-step",
         "Start of a process",
-        "A process that is started before its migrate step ends by the first table that is missing, again and again.",
+        "A process that starts before its migrate step exits at the first missing table, repeatedly.",
         f"{COMMON}/runner/service.py",
         before="        if isinstance(error, FailedPrecondition):",
         after="        if False:",
@@ -124,7 +124,7 @@ MUTATIONS: Final = (
     Mutation(
         "start-while-a-server-is-away",
         "Start of a process",
-        "A process that is started while its database or object store restarts ends, and so do all of its kind.",
+        "Processes that start during a restart of their database or object store exit.",
         f"{COMMON}/runner/service.py",
         before="        if not is_passing(error):",
         after="        if True:",
@@ -149,7 +149,7 @@ MUTATIONS: Final = (
     Mutation(
         "connections-given-up-at-once",
         "Start of a process",
-        "A call that may not be repeated fails where its peer is so busy that a connection takes more than 0.1 s.",
+        "A call that may not be repeated fails if the connection to a busy peer takes more than 0.1 s.",
         f"{COMMON}/rpc/client.py",
         before='("grpc.min_reconnect_backoff_ms", _LONGEST_PAUSE_MS)',
         after='("grpc.min_reconnect_backoff_ms", 100)',

@@ -17,7 +17,7 @@ MUTATIONS: Final = (
     Mutation(
         "spool-shared-between-users",
         "Supervision",
-        "Files of runs are in the system's temporary folder: uploads of a second user of the machine fail.",
+        "Temporary files are in the system's folder: uploads of a second user of the machine fail.",
         "cli/src/classifeed_cli/platform/planning/plan.py",
         before='{"SPOOL_DIR": str(layout.service_data(spec.name) / "spool")}',
         after="{}",
@@ -29,7 +29,7 @@ MUTATIONS: Final = (
     Mutation(
         "consequences-that-hide-the-cause",
         "Supervision",
-        "A database is away, and status prints pages of what waits for it.",
+        "A database is unavailable, and `status` prints pages of blocked work.",
         "cli/src/classifeed_cli/platform/probing/probe.py",
         before="    if problems and blocked:",
         after="    if False:",
@@ -40,7 +40,7 @@ MUTATIONS: Final = (
     Mutation(
         "supervisor-ends-by-a-full-disk",
         "Supervision",
-        "A process that ends while the disk is full is never started again, and `down` ends nothing in order.",
+        "A process that ends while the disk is full is never restarted, and `down` stops nothing gracefully.",
         f"{_SUPERVISION}/supervisor.py",
         before="        except OSError as error:\n            if is_first:",
         after="        except ZeroDivisionError as error:\n            if is_first:",
@@ -52,7 +52,7 @@ MUTATIONS: Final = (
     Mutation(
         "a-late-start-blames-the-migrate-step",
         "Supervision",
-        "A start that takes too long does not name the step that took the time.",
+        "The error of a slow start does not name the step that took the time.",
         f"{_SUPERVISION}/supervisor.py",
         before="        self._step = step\n",
         after="",
@@ -64,7 +64,7 @@ MUTATIONS: Final = (
     Mutation(
         "a-full-log-ends-the-start",
         "Supervision",
-        "What `up` reports cannot be written, and nothing is started.",
+        "If the output of `up` cannot be written, nothing is started.",
         f"{_SUPERVISION}/supervisor.py",
         before="        self._report(step)",
         after="        self._progress(step)",
@@ -76,7 +76,7 @@ MUTATIONS: Final = (
     Mutation(
         "state-left-unwritten",
         "Supervision",
-        "Once the disk has space again, `status` still shows what ran before.",
+        "Once the disk has space again, `status` still shows the earlier state.",
         f"{_SUPERVISION}/supervisor.py",
         before="            self._rewriting = asyncio.get_running_loop().call_later(_REWRITE_S, self.write_state)\n",
         after="",
@@ -85,7 +85,7 @@ MUTATIONS: Final = (
     Mutation(
         "restart-loops-told-as-starts",
         "Supervision",
-        "A process exits again and again, and `status` says that it is starting.",
+        "A process exits repeatedly, and `status` reports that it is starting.",
         "cli/src/classifeed_cli/platform/probing/examination.py",
         before="    if len(recent) < RESTARTS:",
         after="    if True:",
@@ -97,7 +97,7 @@ MUTATIONS: Final = (
     Mutation(
         "last-words-of-the-successor",
         "Supervision",
-        "The lines that explain an exit are read when the next process has written into the same log.",
+        "The lines that explain an exit are read after the next process has written to the same log.",
         f"{_SUPERVISION}/supervised.py",
         before="                self.last_words = tail(self.log, _LAST_LINES)\n",
         after="",
@@ -148,7 +148,7 @@ MUTATIONS: Final = (
     Mutation(
         "ended-searches-stay-open-calls",
         "Child processes",
-        "Search processes are named as not responding although their searches have ended.",
+        "Search processes are reported as not responding although their searches have ended.",
         f"{_SEARCHER}/searching/process.py",
         before="            self._child.end(call)\n",
         after="",
@@ -166,7 +166,7 @@ MUTATIONS: Final = (
     Mutation(
         "failed-calls-stay-open",
         "Child processes",
-        "A call to a child process fails, and its successor is named for ever as not answering.",
+        "A call to a child process fails, and its successor is reported as not responding for ever.",
         _CHILDREN,
         before="        finally:\n            self.end(number)",
         after="        finally:\n            pass",

@@ -19,7 +19,7 @@ MUTATIONS: Final = (
     Mutation(
         "verdict-applied-by-key-alone",
         "Verdicts",
-        "A verdict about an earlier text of an offer decides about the present one.",
+        "A verdict about an earlier text of an offer decides about the current one.",
         f"{MODERATION}/domain/decisions.py",
         before="if sent.text_hash is not None and sent.text_hash != subject.text_hash:",
         after="if sent.text_hash is not None and not subject.text_hash:",
@@ -30,7 +30,7 @@ MUTATIONS: Final = (
     Mutation(
         "verdict-without-a-new-version",
         "Verdicts",
-        "A vote that was read before a verdict is written over what the verdict changed.",
+        "A vote that was read before a verdict overwrites the change of the verdict.",
         f"{MODERATION}/store/decisions.sql",
         before="version = greatest(p.version + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
         after="version = p.version",
@@ -41,7 +41,7 @@ MUTATIONS: Final = (
     Mutation(
         "end-verdict-stored",
         "Verdicts",
-        "The end verdict is taken for a verdict: it is stored, and judged as one that no rule names.",
+        "The end verdict is stored as a verdict, and judged as one without a rule.",
         f"{MODERATION}/domain/verdicts.py",
         before="    elif name not in collected.verdicts:",
         after="    if name not in collected.verdicts and entity == _TEXT:",
@@ -53,7 +53,7 @@ MUTATIONS: Final = (
     Mutation(
         "verdicts-judged-one-by-one",
         "Verdicts",
-        "A forbidden text is shown, with changed tags, until the last of its verdicts is judged.",
+        "A forbidden text is shown with changing tags until the last of its verdicts is judged.",
         f"{MODERATION}/http/callback.py",
         before="[Arrived(key, found, request_id) for key, found in by_key.items()]",
         after="[Arrived(key, type(found)((each,), found.has_end), request_id)"
@@ -63,7 +63,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-in-memory",
         "Verdicts",
-        "A callback is confirmed before it is stored, and lost with the process.",
+        "A callback is confirmed before it is stored, and is lost with the process.",
         f"{MODERATION}/app/decisions/record_verdicts.py",
         before="faults = await asyncio.shield(batch.written)",
         after="faults = batch.written.result() if batch.written.done() else {}",
@@ -75,7 +75,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-confirmed-though-refused",
         "Verdicts",
-        "The sender of a verdict that cannot be stored gets the response that it is.",
+        "The sender of a verdict that cannot be stored gets a confirmation.",
         f"{MODERATION}/app/decisions/record_verdicts.py",
         before="raise faults[place]",
         after="pass",
@@ -84,7 +84,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-of-anybody",
         "Verdicts",
-        "Whoever sends no token is accepted, in every environment and as often as they like.",
+        "Callers without a token are accepted in every environment, without a rate limit.",
         f"{MODERATION}/http/callback.py",
         before="anonymous=_ANONYMOUS\n        ),\n        takes_anonymous=takes_anonymous,",
         after="),\n        takes_anonymous=True,",
@@ -93,7 +93,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-of-anybody-under-up",
         "Verdicts",
-        "Any process of the machine approves texts of `classifeed up` without a token.",
+        "Any process of the machine can approve texts of `classifeed up` without a token.",
         "cli/src/classifeed_cli/platform/planning/services.toml",
         before='VERDICT_ENVIRONMENT = "stable"',
         after='VERDICT_ENVIRONMENT = "testing"',
@@ -105,7 +105,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-of-anybody-with-any-keys",
         "Verdicts",
-        "A callback without a token decides about thousands of texts.",
+        "A callback without a token can decide about thousands of texts.",
         f"{MODERATION}/http/callback.py",
         before="len(by_key) > _ANONYMOUS_KEYS:",
         after="not by_key:",
@@ -114,7 +114,7 @@ MUTATIONS: Final = (
     Mutation(
         "incomplete-verdicts-recorded-at-each-retry",
         "Verdicts",
-        "Each retry of a text whose verdicts are incomplete leaves a decision.",
+        "Each retry of a text with incomplete verdicts records a decision.",
         f"{MODERATION}/app/decisions/apply_verdicts.py",
         before="return [decision for decision in decided if decision.subject.key not in ages]",
         after="return list(decided)",
@@ -126,7 +126,7 @@ MUTATIONS: Final = (
     Mutation(
         "incomplete-verdicts-without-back-off",
         "Verdicts",
-        "A text whose verdicts are incomplete is requested every minute.",
+        "A text with incomplete verdicts is requested every minute.",
         f"{MODERATION}/app/decisions/apply_verdicts.py",
         before="        await subjects_table.put_off(tx, put_off)\n",
         after="        pass\n",
@@ -137,7 +137,7 @@ MUTATIONS: Final = (
     Mutation(
         "requests-put-off-by-callbacks",
         "Verdicts",
-        "A sender of callbacks keeps a text from being requested.",
+        "A sender of callbacks can prevent the request of a text.",
         f"{MODERATION}/app/decisions/apply_verdicts.py",
         before="if arrived[key][1].is_response and longest_retry_s",
         after="if longest_retry_s",
@@ -146,7 +146,7 @@ MUTATIONS: Final = (
     Mutation(
         "kept-verdicts-release-rechecked-texts",
         "Verdicts",
-        "A text that is to be requested again is due early, because an equal one was decided.",
+        "A text that is scheduled for another check is due early because an equal text was decided.",
         f"{MODERATION}/store/subjects.sql",
         before="WHERE status = 'PENDING' AND NOT is_recheck AND cache_key",
         after="WHERE status = 'PENDING' AND cache_key",
@@ -155,7 +155,7 @@ MUTATIONS: Final = (
     Mutation(
         "kept-verdicts-shared-by-kinds",
         "Verdicts",
-        "A comment is decided by the verdicts about an offer with the same words.",
+        "Verdicts about an offer decide about a comment with the same words.",
         f"{MODERATION}/domain/subjects.py",
         before='hash_text(f"{kind}\\0{regions}\\0{normalised}")',
         after='hash_text(f"{regions}\\0{normalised}")',
@@ -167,7 +167,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-for-any-service",
         "Verdicts",
-        "A token that another service got from the verdict service opens the callback.",
+        "A token that the verdict service issued for another service is accepted for callbacks.",
         "libs/common/src/classifeed_common/auth/service_tokens.py",
         before="if audience not in verified.audiences:",
         after="if not verified.audiences:",
@@ -176,7 +176,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-without-keys-on-the-loopback",
         "Verdicts",
-        "A moderation without keys starts on the loopback and takes verdicts from whoever reaches it.",
+        "Moderation without keys starts on the loopback and accepts verdicts from any caller.",
         f"{MODERATION}/bootstrap.py",
         before='http_keys(settings, required_by="The callback of the verdict service")',
         after="http_keys(settings)",
@@ -185,7 +185,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-refused-uncounted",
         "Verdicts",
-        "Callbacks that are JSON and hold no verdicts are refused without a trace in the metrics.",
+        "No metric counts refused callbacks that are JSON without verdicts.",
         f"{MODERATION}/http/callback.py",
         before='        HTTP_REFUSALS.labels(_NAME, "VERDICTS_INVALID").inc()\n',
         after="",
@@ -194,7 +194,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-with-nul",
         "Verdicts",
-        "A key that the database cannot take gets as far as the database, and its refusal is counted nowhere.",
+        "A key that the database cannot store reaches the database, and its refusal is not counted.",
         f"{MODERATION}/domain/verdicts.py",
         before="not key or not _can_be_stored(key):",
         after="not key:",
@@ -203,7 +203,7 @@ MUTATIONS: Final = (
     Mutation(
         "verdicts-requested-again-after-a-restart",
         "Verdicts",
-        "The database restarts while verdicts are recorded: they are lost, and requested again a minute later.",
+        "Verdicts recorded during a restart of the database are lost, and requested again a minute later.",
         f"{MODERATION}/app/judging/judge_texts.py",
         before="if not is_passing_fault(error) or time.monotonic() + pause_s > limit_s:",
         after="if error:",
@@ -223,7 +223,7 @@ MUTATIONS: Final = (
     Mutation(
         "unrecorded-verdicts-not-named",
         "Verdicts",
-        "Verdicts cannot be recorded and are requested again for ever, and moderation reports that nothing is blocked.",
+        "Verdicts cannot be recorded and are requested for ever, and moderation reports that nothing is blocked.",
         f"{MODERATION}/app/judging/judge_texts.py",
         before="                self._record_fault.note(error)\n            finally:\n",
         after="            finally:\n",
@@ -232,7 +232,7 @@ MUTATIONS: Final = (
     Mutation(
         "due-texts-not-queued-in-silence",
         "Verdicts",
-        "Texts that are due cannot be claimed, and moderation reports that nothing is blocked, or its role ends.",
+        "Due texts cannot be claimed, and moderation reports that nothing is blocked, or its role ends.",
         f"{MODERATION}/app/judging/correct_pending.py",
         before=", noted_in=fault",
         after="",
@@ -241,7 +241,7 @@ MUTATIONS: Final = (
     Mutation(
         "rules-never-looked-at-again",
         "Verdicts",
-        "A change of the rules file is in force after a restart only.",
+        "A change of the rules file takes effect only after a restart.",
         f"{MODERATION}/bootstrap.py",
         before='Role.together("watch", measured, rules)',
         after='Role.together("watch", measured)',
@@ -252,7 +252,7 @@ MUTATIONS: Final = (
     Mutation(
         "terms-never-looked-at-again",
         "Verdicts",
-        "A change of cleanweb's terms is in force after a restart only.",
+        "A change of cleanweb's terms takes effect only after a restart.",
         f"{CLEANWEB}/bootstrap.py",
         before='Role.together("watch", measured, resumed, rules)',
         after='Role.together("watch", measured, resumed)',
@@ -264,7 +264,7 @@ MUTATIONS: Final = (
     Mutation(
         "batch-answered-in-one",
         "Verdicts",
-        "cleanweb responds to a batch with the first text's response alone.",
+        "cleanweb responds to a batch with the response for the first text only.",
         f"{CLEANWEB}/http/requests.py",
         before="return ProcessedBody(processed if isinstance(body, list) else processed[0])",
         after="return ProcessedBody(processed[0])",
@@ -275,7 +275,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-for-another-audience",
         "Verdicts",
-        "cleanweb's callbacks carry a token for itself, and moderation takes none of them.",
+        "cleanweb's callbacks have a token for cleanweb, and moderation accepts none of them.",
         f"{CLEANWEB}/clients/receivers.py",
         before="self._issue_token(receiver.audience)",
         after='self._issue_token("cleanweb")',
@@ -286,7 +286,7 @@ MUTATIONS: Final = (
     Mutation(
         "breaker-never-opens",
         "Verdicts",
-        "A verdict service that fails gets every request.",
+        "A failing verdict service gets every request.",
         f"{MODERATION}/clients/breaker.py",
         before="                self._limit = 0\n",
         after="                pass\n",
@@ -320,7 +320,7 @@ MUTATIONS: Final = (
     Mutation(
         "callbacks-without-order",
         "Verdicts",
-        "A verdict comes after a newer one of its key.",
+        "A verdict arrives after a newer one of its key.",
         f"{CLEANWEB}/store/callbacks.sql",
         before="c.callback_id <= last.callback_id",
         after="c.callback_id = last.callback_id",
@@ -329,7 +329,7 @@ MUTATIONS: Final = (
     Mutation(
         "text-queued-before-its-commit",
         "Verdicts",
-        "A text whose transaction is rolled back is requested, and is taken for known when it comes again.",
+        "A text of a rolled-back transaction is requested, and counts as known when it comes again.",
         f"{MODERATION}/app/judging/take_offer_texts.py",
         before="after_commit(tx, partial(self._queue.put_all, firsts.values()))",
         after="self._queue.put_all(firsts.values())",
@@ -338,7 +338,7 @@ MUTATIONS: Final = (
     Mutation(
         "new-texts-take-the-whole-queue",
         "Verdicts",
-        "Texts that come all the time leave no place to those that are due.",
+        "New texts fill the queue, and due texts never get a place.",
         f"{MODERATION}/app/judging/queue_texts.py",
         before="self._room(kind, self._size // 2)",
         after="self._room(kind, self._size)",
@@ -347,7 +347,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-waits-for-others",
         "Verdicts",
-        "A callback waits until responses have gathered, although its caller waits for the commit.",
+        "A callback waits until responses are collected, although its caller waits for the commit.",
         f"{MODERATION}/app/decisions/record_verdicts.py",
         before="if not gathers or len(batch.items) >= self._gathered_items:",
         after="if len(batch.items) >= self._gathered_items:",
@@ -356,7 +356,7 @@ MUTATIONS: Final = (
     Mutation(
         "queue-open-without-workers",
         "Verdicts",
-        "A process without workers leases texts that nobody requests: each waits for a minute.",
+        "A process without workers leases texts that it does not request: each waits for a minute.",
         f"{MODERATION}/app/judging/queue_texts.py",
         before="self._is_open = False",
         after="self._is_open = True",
@@ -365,7 +365,7 @@ MUTATIONS: Final = (
     Mutation(
         "queue-open-after-the-workers",
         "Verdicts",
-        "A process that stops leases texts for workers that have ended.",
+        "A stopping process leases texts for workers that have ended.",
         f"{MODERATION}/app/judging/judge_texts.py",
         before="            self._queue.close()\n",
         after="",
@@ -374,7 +374,7 @@ MUTATIONS: Final = (
     Mutation(
         "claimed-texts-dropped",
         "Verdicts",
-        "Texts that were claimed find the queue full of new ones, and wait for a minute.",
+        "Claimed texts find the queue full of new ones, and wait for a minute.",
         f"{MODERATION}/app/judging/correct_pending.py",
         before="self._queue.put_all(firsts.values())",
         after="[self._queue.put(task) for task in firsts.values()]",
@@ -392,7 +392,7 @@ MUTATIONS: Final = (
     Mutation(
         "equal-texts-waited-for",
         "Verdicts",
-        "Two batches with equal texts wait for each other, and all verdicts of one are thrown away.",
+        "Two batches with equal texts deadlock, and all verdicts of one are lost.",
         f"{MODERATION}/store/subjects.sql",
         before="      AND next_retry > clock_timestamp() AND NOT subject_key = ANY (%(subject_keys)s)\n"
         "    FOR NO KEY UPDATE SKIP LOCKED",
@@ -403,7 +403,7 @@ MUTATIONS: Final = (
     Mutation(
         "texts-of-people-locked-first",
         "Verdicts",
-        "A batch locks the texts that people have before the others, and waits for one that waits for it.",
+        "A batch locks the texts of reviewers before the others, and deadlocks with another batch.",
         f"{MODERATION}/app/decisions/record_verdicts.py",
         before="further=further",
         after="further=()",
@@ -412,7 +412,7 @@ MUTATIONS: Final = (
     Mutation(
         "kept-verdicts-without-order",
         "Verdicts",
-        "Two batches keep verdicts about the same texts in different orders, and wait for each other.",
+        "Two batches store verdicts about the same texts in different orders, and deadlock.",
         f"{MODERATION}/store/decisions.py",
         before="keys = sorted(verdicts)",
         after="keys = list(verdicts)",
@@ -421,7 +421,7 @@ MUTATIONS: Final = (
     Mutation(
         "clean-up-removes-what-changes",
         "Verdicts",
-        "The clean-up waits for an old text that is being changed, and removes the new one.",
+        "The clean-up waits for an old text that is being changed, and then removes the new one.",
         f"{MODERATION}/store/cleaning.sql",
         before="    FOR UPDATE OF s SKIP LOCKED\n",
         after="",

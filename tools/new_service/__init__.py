@@ -1,1 +1,1 @@
-"""Makes a new service: its folder, contract, chart and tests, and its name in the five files that must have it."""
+"""Generator of new services: folder, contract, chart and tests, and entries in existing files."""

@@ -1,4 +1,4 @@
-"""`python -m tools.new_service NAME ["What it does"]`: makes a service that passes `make lint test`."""
+"""`python -m tools.new_service NAME ["What it does"]`: generate a service that passes `make lint test`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.generated import ROOT
 from tools.new_service.files import render_files
 from tools.new_service.places import PLACES, PlaceError
 
-# What is written from those places, in this order; `make stubs` does the same.
+# Generators of the files that depend on the new service, in this order.
 _GENERATORS: Final = (
     ("tools/genproto.py",),
     ("-m", "tools.import_contracts"),
@@ -29,14 +29,14 @@ _NAME: Final = re.compile(r"[a-z]{3,20}")
 
 
 def write_service(name: str, description: str) -> list[Path]:
-    """Write the files of a service and its name into the places; return the paths, from the root.
+    """Write the files of a service and its entries in existing files; return the paths from the root.
 
     Raises:
-        PlaceError: a file is there already, or a place does not look as it did. Nothing is written then.
+        PlaceError: a file exists, or an existing file has an unexpected form. No file is written then.
     """
     written = render_files(name, description)
     if taken := [str(path) for path in written if (ROOT / path).exists()]:
-        raise PlaceError(f"{', '.join(taken)}: there already")
+        raise PlaceError(f"files exist: {', '.join(taken)}")
     for place, edit in PLACES.items():
         try:
             written[Path(place)] = edit((ROOT / place).read_text("utf-8"), name, description)
@@ -49,7 +49,7 @@ def write_service(name: str, description: str) -> list[Path]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Make a service; returns the exit code."""
+    """Generate a service; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.new_service", description="Make a new service.")
     parser.add_argument("name", help="a lower-case word, such as moderation")
     parser.add_argument("description", nargs="?", help="what it does: a sentence without its full stop")
@@ -64,13 +64,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     subprocess.run([sys.executable, "-m", "ruff", "check", "--fix", "--quiet", *_python(written)], cwd=ROOT, check=True)
     subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", *_python(written)], cwd=ROOT, check=True)
-    # What was made since the last `make setup` is not installed yet.
+    # Packages generated since the last `make setup` are not installed yet.
     paths = [*map(str, ROOT.glob("services/*/src")), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     for generator in _GENERATORS:
         subprocess.run([sys.executable, *generator], cwd=ROOT, env=environment, check=True)
     print("\n".join(map(str, written)))
-    print("`make setup` installs it; services/<name>/README.md says which places outside its folder have its name.")
+    print("`make setup` installs it; services/<name>/README.md lists its entries outside its folder.")
     return 0
 
 

@@ -12,11 +12,11 @@ _PLACEHOLDER: Final = "NAME"
 
 
 def render_files(name: str, description: str) -> dict[Path, str]:
-    """Return the files of a service by their paths from the root.
+    """Return the files of a service by path from the root.
 
     Args:
-        name: of the service, a lower-case word.
-        description: what it does, a sentence without its full stop.
+        name: name of the service, a lower-case word.
+        description: sentence about the service, without its full stop.
     """
     values = {"name": name, "Name": name.title(), "NAME": name.upper(), "description": description}
     return {

@@ -1,4 +1,4 @@
-"""Where a service must be named outside its own folders; everything else is derived from these."""
+"""Entries of a service in files outside its folders; all other files are generated from these."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Edit = Callable[[str, str, str], str]
 
 
 class PlaceError(Exception):
-    """A place does not look as it did when this was written; the message says which and what was looked for."""
+    """An existing file has an unexpected form; the message has the file and the text that was expected."""
 
 
 def _before(text: str, mark: str, addition: str) -> str:
-    """Return the text with an addition before the only line that begins with a mark."""
+    """Return the text with an addition before the only line that begins with `mark`."""
     found = re.findall(rf"^{re.escape(mark)}", text, re.MULTILINE)
     if len(found) != 1:
         raise PlaceError(f"{len(found)} lines begin with {mark!r}, not one")
@@ -22,10 +22,10 @@ def _before(text: str, mark: str, addition: str) -> str:
 
 
 def _after_block(text: str, mark: str, end: str, addition: str) -> str:
-    """Return the text with an addition before the first `end` behind a mark."""
+    """Return the text with an addition before the first `end` after `mark`."""
     at = text.find(end, text.find(mark))
     if mark not in text or at < 0:
-        raise PlaceError(f"there is no {end!r} behind {mark!r}")
+        raise PlaceError(f"there is no {end!r} after {mark!r}")
     return text[:at] + addition + text[at:]
 
 
@@ -40,13 +40,13 @@ def _policy(text: str, name: str, _: str) -> str:
 
 
 def _suite_values(text: str, name: str, _: str) -> str:
-    comment = f"Whether {name} is installed; its further values, beside this one, are those of its chart."
+    comment = f"Whether {name} is installed. Its other values are those of its chart."
     return f"{text.rstrip()}\n{name}:\n  # {comment}\n  enabled: true\n"
 
 
 def _architecture(text: str, name: str, description: str) -> str:
     edge = "─" * (len(name) + 2)
-    box = f"\n  ┌{edge}┐\n  │ {name} │  called by operators; nothing else is joined to it yet\n  └{edge}┘"
+    box = f"\n  ┌{edge}┐\n  │ {name} │  called by operators; no other service uses it yet\n  └{edge}┘"
     drawn = _after_block(text, "```", "\n```\n\n| service | owns", box)
     row = f"| [{name}](services/{name}) | nothing yet | nothing yet: {description[:1].lower()}{description[1:]} |\n"
     return _after_block(drawn, "| service | owns", "\n\n", f"\n{row.rstrip()}")
@@ -72,4 +72,4 @@ PLACES: Final[Mapping[str, Edit]] = {
     "ARCHITECTURE.md": _architecture,
     "docs/how-to/deploy.md": _deployment,
 }
-"""What is added to which file: (its text, name, description) to its new text."""
+"""Edits of existing files: functions from (text, name, description) to the new text."""

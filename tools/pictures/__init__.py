@@ -1,4 +1,4 @@
-"""The pictures of the README: the demo on a terminal, and the suite as a diagram. `make pictures` makes them anew."""
+"""The pictures of the README: the demo on a terminal, and a diagram of the suite. `make pictures` draws them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m tools.pictures` draws the pictures anew; with `--record` it plays the demo on a terminal before."""
+"""`python -m tools.pictures` draws the pictures; with `--record` it first runs the demo on a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.pictures.terminal import draw_terminal
 def main() -> None:
     """Write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--record", action="store_true", help="play the demo and record it before")
+    parser.add_argument("--record", action="store_true", help="run the demo first and record it")
     if parser.parse_args().record:
         RECORDING.write_text(record_demo(), encoding="utf-8")
     TERMINAL.write_text(draw_terminal(RECORDING.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The suite as a picture: services, what they own, who calls whom, and the topics of Kafka between them."""
+"""The diagram of the suite: services, their stores, their calls, and the Kafka topics between them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TIPS: Final = (("tip", "#59636e"), ("drop", "#bc4c00"), ("step", "#0550ae"))
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The upper left corner of something, and its size."""
+    """Upper left corner and size of a box."""
 
     x: int
     y: int
@@ -49,7 +49,7 @@ class _Place:
 
 _LAST_ROW: Final = 584
 _COLUMNS: Final = (96, 342, 560, 804)
-# Places that were chosen; a service without one gets the next below them.
+# Fixed places; a service without one gets the next place below them.
 _CHOSEN: Final = {
     "api": _Place(96, 20, *_BOX),
     "loader": _Place(96, 166, *_BOX),
@@ -67,7 +67,7 @@ _PIPES: Final = {
     "feeds.offer-results.v1": _Place(585, 154, *_PIPE),
     "index.documents.v1.offers": _Place(340, 349, *_PIPE),
 }
-# Topics between services of the last column: where their line runs beside it, and how far from the middle of a box.
+# Topics between services of the last column: x of the line at its right, and distance from the middle of a box.
 _BESIDE: Final = {
     "moderation.requests.v1": (1044, 12),
     "moderation.outcomes.v1": (1076, 12),
@@ -75,7 +75,7 @@ _BESIDE: Final = {
     "pictures.results.v1": (1140, 34),
 }
 _OWN_PIPE: Final = (368, 30)
-# Calls that are drawn; all of them stand in the boxes of who is called.
+# Calls with an arrow; the box of a service lists all its callers.
 _CALLS: Final = {
     ("api", "loader"): ("bottom", "top"),
     ("api", "processor"): ("right", "top"),
@@ -92,8 +92,8 @@ def draw_diagram(services: Sequence[Service]) -> str:
     """Return the diagram as SVG.
 
     Raises:
-        ValueError: there is a topic for which this module has no place, or one for a service, a topic or a call that is
-            not there.
+        ValueError: this module has no place for a topic, or has one for a service, a topic or a call that does not
+            exist.
     """
     _check_places(services)
     places = _place_services(services)
@@ -131,15 +131,15 @@ def _check_places(services: Sequence[Service]) -> None:
     topics = {topic for service in services for topic in service.reads | service.writes}
     calls = {(caller, service.name) for service in services for caller in service.callers}
     if removed := set(_CHOSEN) - {service.name for service in services}:
-        raise ValueError(f"the diagram has a place for services that are not there: {sorted(removed)}")
+        raise ValueError(f"the diagram has a place for services that do not exist: {sorted(removed)}")
     if differing := topics ^ (_PIPES.keys() | _BESIDE.keys()):
-        raise ValueError(f"the diagram has no place for, or a place too many: {sorted(differing)}")
+        raise ValueError(f"places of the diagram are not those of the topics: {sorted(differing)}")
     if missing := set(_CALLS) - calls:
         raise ValueError(f"the diagram draws calls that the policy does not have: {sorted(missing)}")
 
 
 def _place_services(services: Sequence[Service]) -> dict[str, _Place]:
-    """Return the place of each service: the chosen one, else the next free one below those."""
+    """Return the place of each service: its fixed place, or the next one below the fixed places."""
     later = [service.name for service in services if service.name not in _CHOSEN]
     below = {
         name: _Place(_COLUMNS[at % len(_COLUMNS)], _LAST_ROW + (at // len(_COLUMNS) + 1) * _ROW, *_BOX)
@@ -181,7 +181,7 @@ def _topic_beside(topic: str, services: Sequence[Service], places: Mapping[str, 
     [writer] = [places[service.name] for service in services if topic in service.writes]
     [reader] = [places[service.name] for service in services if topic in service.reads]
     (start_x, start_y), (end_x, end_y) = writer.side("right"), reader.side("right")
-    start_y, end_y = start_y + apart, end_y - apart  # so that one way does not cover the other
+    start_y, end_y = start_y + apart, end_y - apart  # so that the lines do not overlap
     yield f'<path class="flow" d="M{start_x} {start_y} H{x} V{end_y} H{end_x}"/>'
     middle = (start_y + end_y) // 2
     yield (
@@ -191,7 +191,7 @@ def _topic_beside(topic: str, services: Sequence[Service], places: Mapping[str, 
 
 
 def _topics_between_roles(service: Service, box: _Place) -> Iterator[str]:
-    """Draw the topics between the roles of a service as one pipe beside its box, the first with its whole name."""
+    """Draw the topics between the roles of a service as one pipe left of its box, the first with its full name."""
     place = _Place(box.x - 54 - _OWN_PIPE[0], box.side("left")[1] - _OWN_PIPE[1] // 2, *_OWN_PIPE)
     first, *others = sorted(service.between_roles)
     words = ", ".join([first, *(topic.removeprefix(f"{service.name}.") for topic in others)])
@@ -220,7 +220,7 @@ def _legend(y: int) -> Iterator[str]:
     for x, style, words in (
         (96, "way", "files, links, searches"),
         (342, "call", "gRPC, HTTP"),
-        (480, "flow", "Kafka: what is sent stays until it is taken, in its order"),
+        (480, "flow", "Kafka: messages stay until they are consumed, in order"),
     ):
         yield _line((x, y), (x + 40, y), style)
         yield _text(x + 50, y + 4, words, "small")

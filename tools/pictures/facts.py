@@ -1,4 +1,4 @@
-"""What the diagram shows, read from where the suite has it: the service table, the policy, the sources, one page."""
+"""Facts for the diagram, read from the service table, the policy, the sources and ARCHITECTURE.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from classifeed_domain.topics import (
 )
 from tools.pictures import ROOT
 
-# How the sources name the topics.
+# Names of the topics in the sources.
 _TOPICS: Final[Mapping[str, str]] = {
     "FEEDS_OFFER_REQUESTS": FEEDS_OFFER_REQUESTS,
     "FEEDS_OFFER_RESULTS": FEEDS_OFFER_RESULTS,
@@ -49,13 +49,13 @@ class Service:
     """A service.
 
     Attributes:
-        name: its name.
-        owns: what it owns, as ARCHITECTURE.md says.
-        stores: what it keeps things in.
+        name: name of the service.
+        owns: its data, as ARCHITECTURE.md says.
+        stores: PostgreSQL and S3, if it uses them.
         callers: services that may call it over gRPC, in the order of the table.
         reads: topics that it consumes.
         writes: topics that it produces.
-        between_roles: topics that go from one of its roles to another.
+        between_roles: topics from one of its roles to another.
     """
 
     name: str
@@ -71,12 +71,12 @@ def facts_of() -> list[Service]:
     """Return the services of the suite, in the order in which an offer passes through them.
 
     Raises:
-        ValueError: there is a folder of a service that the table lacks, or the other way round.
+        ValueError: the folders of services differ from the services in the table.
     """
     table = ServiceTable.load().services
     folders = {path.parent.name for path in (ROOT / "services").glob("*/pyproject.toml")}
     if folders != set(table):
-        raise ValueError(f"services of the table are not those of the folders: {sorted(folders ^ set(table))}")
+        raise ValueError(f"services.toml and the folders in services/ differ: {sorted(folders ^ set(table))}")
     owns = dict(_OWNS.findall((ROOT / "ARCHITECTURE.md").read_text("utf-8")))
     topics = _find_topics(table)
     return [_service(spec, owns[spec.name], list(table), *topics[spec.name]) for spec in table.values()]
@@ -102,10 +102,11 @@ def _callers_of(name: str) -> set[str]:
 
 
 def _find_topics(names: Iterable[str]) -> dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]]:
-    """Return the topics that each service reads, those that it writes, and those between its roles.
+    """Return the topics that each service reads, the topics that it writes, and the topics between its roles.
 
-    What a service names and does not read it writes. Of one whose consumers are given their topics at run time, what
-    the others say of a topic counts; nobody else names those between its roles.
+    A service writes the topics that its source contains and that it does not read. If the consumers of a service get
+    their topics at run time, the other services decide: it reads what they write, and writes what they read. The
+    remaining topics are between its roles.
     """
     found, open_names = {}, {}
     for name in names:
@@ -132,6 +133,6 @@ def _named_by(name: str) -> frozenset[str]:
 
 
 def _consumed_by(name: str) -> frozenset[str] | None:
-    """Return the topics of the consumers of a service; None: some are known at run time alone."""
+    """Return the topics of the consumers of a service; None if some are known at run time only."""
     topics = [_TOPICS.get(word) for word in _CONSUMED.findall(_source_of(name))]
     return None if None in topics else frozenset(topic for topic in topics if topic)

@@ -1,4 +1,4 @@
-"""What the demo prints on a terminal of 80 columns, with its colours; and the shape of it, which is always the same."""
+"""A recording of the demo on a terminal of 80 columns, with colours, and its shape, which is the same in every run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINES: Final = 50
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _HEADLINE: Final = re.compile(r"(?m)^(?=(?:\x1b\[[0-9;]*m)?\d\. )")
 _END: Final = re.compile(r"(?m)^Done in ")
-# What differs between two demos that are alike; longer ones come before those that they hold.
+# Texts that differ between two runs of the demo; a pattern comes before patterns that match a part of it.
 _VARIABLE: Final = tuple(
     (re.compile(pattern, re.MULTILINE), word)
     for pattern, word in (
@@ -38,7 +38,7 @@ _VARIABLE: Final = tuple(
 
 
 def record_demo() -> str:
-    """Return what `classifeed demo` prints on the standard output of a terminal.
+    """Return the output of `classifeed demo` on a terminal.
 
     Raises:
         SystemExit: the demo failed.
@@ -59,7 +59,7 @@ def record_demo() -> str:
     try:
         while chunk := os.read(leader, 1 << 16):
             output += chunk
-    except OSError:  # how Linux reports that nobody has the terminal open any more
+    except OSError:  # Linux reports so that no process has the terminal open
         pass
     finally:
         os.close(leader)
@@ -70,14 +70,14 @@ def record_demo() -> str:
 
 
 def steps_of(output: str) -> list[str]:
-    """Return what each step printed, headline first, colours kept."""
+    """Return the output of each step with its colours, beginning with its headline."""
     return [f"{step.rstrip()}\n" for step in _HEADLINE.split(_END.split(output)[0])[1:]]
 
 
 def shape_of(output: str) -> list[str]:
-    """Return the lines of the steps without colours, with words for what differs from demo to demo.
+    """Return the lines of the steps without colours, with placeholders for texts that differ between runs.
 
-    How many blanks there are counts only in excerpts of files, where carets stand below.
+    The number of blanks matters only in excerpts of files, which have carets below.
     """
     text = _COLOUR.sub("", "\n".join(steps_of(output)))
     for pattern, word in _VARIABLE:

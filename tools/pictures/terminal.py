@@ -1,4 +1,4 @@
-"""A recording as a picture of the terminal: text that stays text, no script, no font from elsewhere."""
+"""A recording as a picture of a terminal: with selectable text, without scripts and external fonts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ font-size: {char_height}px; line-height: {line_height}px; }}
 
 
 def draw_terminal(output: str) -> str:
-    """Return the picture of some steps of a recording."""
+    """Return the picture of selected steps of a recording."""
     steps = steps_of(output)
     left_out = len(steps) - len(SHOWN)
     text = f"\n\x1b[2m   … {left_out} more steps: search, explain, a file again, by link …\x1b[0m\n\n".join(
@@ -59,5 +59,5 @@ def draw_terminal(output: str) -> str:
     console = Console(width=COLUMNS, record=True, file=io.StringIO(), force_terminal=True, color_system="standard")
     console.print(Text.from_ansi(text), soft_wrap=False)
     picture = console.export_svg(title=_TITLE, theme=_THEME, code_format=_FORMAT, unique_id="demo")
-    picture = _CLIP.sub("", picture)  # of lines that all fit
+    picture = _CLIP.sub("", picture)  # all lines fit, so no line needs a clip path
     return "".join(f"{line.rstrip()}\n" for line in picture.splitlines() if line.strip())

@@ -1,4 +1,4 @@
-"""One module for each side; each has a class `Engine` of the same shape."""
+"""The measured engines: one module each, with a class `Engine` of the same interface."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ Started = Callable[[int], None]
 
 
 class Engine(Protocol):
-    """One side, over one empty database.
+    """A job engine on an empty database.
 
     Attributes:
-        knobs: how it is tuned, in words.
+        knobs: description of its tuning.
     """
 
     knobs: str
 
     async def open(self, dsn: str) -> None:
-        """Connect, and make its tables where they are missing."""
+        """Connect, and create missing tables."""
 
     async def close(self) -> None:
         """Release everything."""
 
     async def fill(self, count: int) -> None:
-        """Enqueue no-op jobs, by its own fastest way."""
+        """Enqueue no-op jobs in the engine's fastest way."""
 
     async def enqueue(self, number: int) -> None:
-        """Enqueue one job, in a transaction of its own."""
+        """Enqueue one job in one transaction."""
 
     async def drain(self, count: int, batch: int) -> None:
-        """Start a worker and return once `count` jobs have run and are written down as ended."""
+        """Start a worker and return once `count` jobs have run and are recorded as finished."""
 
     async def serve(self, started: Started, body: Callable[[], Awaitable[Any]], batch: int = 10) -> None:
-        """Run a worker while `body` runs; `started` receives the number of each job as it begins, 0 for a no-op."""
+        """Run a worker while `body` runs; `started` gets the number of each job that starts, 0 for a no-op."""
 
 
 def load(name: str) -> Engine:

@@ -18,7 +18,7 @@ _PIECE = 5_000
 
 
 class Engine:
-    knobs = "concurrency = batch, prefetch 2, pool of 4, everything else as it comes"
+    knobs = "concurrency = batch, prefetch 2, pool of 4, defaults otherwise"
 
     async def open(self, dsn: str) -> None:
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:

@@ -1,4 +1,4 @@
-"""PgQueuer, as its documentation tunes it: asyncpg, one connection, batch size given, durable tables."""
+"""PgQueuer, tuned as its documentation says: asyncpg, one connection, batch size as given, durable tables."""
 
 from __future__ import annotations
 

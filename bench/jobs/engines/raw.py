@@ -1,6 +1,6 @@
-"""The ceiling: what one connection can do in plain SQL for each batch, with a fence, a journal and a done table.
+"""The upper bound: one connection that runs plain SQL for each batch, with a fence, a journal and a done table.
 
-No leases, keys, retries or dispatch: nothing but the writes that no engine with a journal can leave out.
+It has no leases, keys, retries or dispatch, only the writes that every engine with a journal needs.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Labelled texts: `frozen` is measured, `development` is what rules may be tuned on."""
+"""Labelled texts: `frozen` is for measuring, `development` for tuning rules."""

@@ -29,9 +29,9 @@ class Row:
     Attributes:
         lang: ru, en or tr.
         text: the text.
-        labels: categories that it has; () where it is clean.
-        how: `plain`, a way of hiding, `trap` or `neutral`.
-        span: offsets of what the label is for, in code points; of clean texts None.
+        labels: its categories; () for a clean text.
+        how: `plain`, a way of hiding a word, `trap` or `neutral`.
+        span: offsets of the labelled word, in code points; None for a clean text.
     """
 
     lang: str
@@ -79,7 +79,7 @@ def _clean(rng: random.Random, source: dict[str, Any]) -> Iterator[Row]:
 
 
 def rows(name: str) -> list[Row]:
-    """Return the rows of a set, none twice."""
+    """Return the rows of a set, without duplicates."""
     source = yaml.safe_load((FOLDER / f"{name}.yaml").read_text("utf-8"))
     rng = random.Random(name)
     made = [*_words(rng, source), *_texts(rng, source), *_clean(rng, source)]
@@ -87,7 +87,7 @@ def rows(name: str) -> list[Row]:
 
 
 def render(made: list[Row]) -> str:
-    """Return the rows as they stand in a file: one JSON object a line."""
+    """Return the rows as the text of a file: one JSON object per line."""
     lines = (
         {"id": number, "lang": row.lang, "labels": row.labels, "how": row.how, "span": row.span, "text": row.text}
         for number, row in enumerate(made, 1)

@@ -1,4 +1,4 @@
-"""How authors hide a word: each function returns the word changed, letters kept in order."""
+"""Ways to hide a word: each function returns a changed word with its letters in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ACCENTS: Final = "\u0301\u0300\u0308\u0336"
 
 
 def _some(rng: random.Random, word: str, change: Callable[[str], str], share: float) -> str:
-    """Change a share of the letters that can be changed, at least one."""
+    """Change a share of the changeable letters, at least one."""
     able = [place for place, letter in enumerate(word) if change(letter.lower()) != letter.lower()]
     if not able:
         return word

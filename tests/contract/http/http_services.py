@@ -1,4 +1,4 @@
-"""Services that are built and never started, for tests of all their HTTP routes."""
+"""Services that are built but not started, for tests of all their HTTP routes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWN: Final = "127.0.0.1:8081"
 
 
 def settings_of(service: str, folder: Path) -> ServiceSettings:
-    """Return settings with which a service can be built."""
+    """Return settings that suffice to build a service."""
     module = importlib.import_module(f"classifeed_{service}.settings")
     cls: type[ServiceSettings] = getattr(module, f"{service.title()}Settings")
     given: dict[str, Any] = {name: "127.0.0.1:1" for name, field in cls.model_fields.items() if field.is_required()}
@@ -33,7 +33,7 @@ def settings_of(service: str, folder: Path) -> ServiceSettings:
 
 @asynccontextmanager
 async def built(service: str, folder: Path) -> AsyncIterator[ServiceRunner]:
-    """Give a service that is never started."""
+    """Yield a service that is built but not started."""
     runner: ServiceRunner = importlib.import_module(f"classifeed_{service}.bootstrap").build(
         settings_of(service, folder)
     )
@@ -44,11 +44,11 @@ async def built(service: str, folder: Path) -> AsyncIterator[ServiceRunner]:
 
 
 def routes_of(app: Starlette) -> list[Route]:
-    """Return the routes; one of another kind needs tests of its own, and fails."""
+    """Return the routes; fail for a kind of route that these tests do not cover."""
     assert all(type(route) in {Route, UploadRoute, PublicRoute} for route in app.routes), app.routes
     return [route for route in app.routes if isinstance(route, Route)]
 
 
 def methods_of(route: Route) -> list[str]:
-    """Return the methods of a route; HEAD is what GET responds, without its body."""
+    """Return the methods of a route without HEAD, which follows from GET."""
     return sorted((route.methods or set()) - {"HEAD"})

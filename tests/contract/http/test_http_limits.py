@@ -1,4 +1,4 @@
-"""Every HTTP route of every service: paths of the wrong form, bodies without an end, readers of bodies."""
+"""Every HTTP route of every service: malformed paths, endless bodies, readers of bodies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from classifeed_common.http.server import HttpServer, address_of, bind
 from classifeed_common.http.uploads import UploadRoute
 
 _PARAMETER: Final = re.compile(r"\{(\w+):(\w+)\}")
-# Values that no parameter may have, as they are written in a request.
+# Values that no parameter may have, as a request encodes them.
 HOSTILE: Final = {
     "NUL": "a%00b",
     "CR LF": "a%0d%0ab",
@@ -33,7 +33,7 @@ HOSTILE: Final = {
 }
 NO_NUMBERS: Final = ("word", "-1", "1.5", "1e5", "", "%20", "+1", "0x1", "1" * 19, "%D9%A1")
 REFUSED: Final = frozenset({400, 404, 413, 415})
-# Bodies are read in one place; a form is parsed from what that place yields.
+# One module reads bodies; forms are parsed from its chunks.
 _READS_BODY: Final = re.compile(r"\brequest\.(body|json|form|stream)\(|\.receive\b|MultiPartParser\(|FormParser\(")
 _READERS: Final = {
     "libs/common/src/classifeed_common/http/api/bodies.py",
@@ -42,7 +42,7 @@ _READERS: Final = {
 
 
 def hostile_paths(route: Route) -> Iterator[str]:
-    """Yield paths of a route in which one parameter has a wrong value, and those that begin like it."""
+    """Yield paths of a route in which one parameter has a wrong value, and paths that begin like it."""
     for chosen in _PARAMETER.finditer(route.path):
         before = _PARAMETER.sub("1", route.path[: chosen.start()])
         after = _PARAMETER.sub("1", route.path[chosen.end() :])
@@ -73,7 +73,7 @@ async def test_paths_of_the_wrong_form_are_refused_and_never_a_fault_or_a_reset(
 
 
 async def status_of(address: str, method: str, path: str) -> int:
-    """Send a request as it is, and return its status."""
+    """Send a request without normalizing its path, and return the status of the response."""
     host, _, port = address.rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     head = f"{method} {path} HTTP/1.1\r\nHost: {OWN}\r\nConnection: close\r\n"
@@ -93,7 +93,7 @@ async def test_parameters_of_paths_have_types_with_limits(tmp_path: Path, servic
 
 
 class Endless(httpx.AsyncByteStream):
-    """A body that never ends, and counts what is taken of it."""
+    """An endless body that counts the bytes that are read."""
 
     def __init__(self, head: bytes, piece: bytes) -> None:
         self.taken_bytes = 0
@@ -129,7 +129,7 @@ async def test_a_body_without_an_end_is_refused_at_a_limit(tmp_path: Path, servi
 
 
 async def status_in_app(app: object, method: str, path: str, headers: dict[str, str], body: Endless) -> int:
-    """Return the status of a request whose body is read only as far as the application does."""
+    """Return the status of a request whose body is sent only as far as the application reads it."""
     parts = aiter(body)
     status = 0
 

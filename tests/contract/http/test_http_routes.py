@@ -1,4 +1,4 @@
-"""Every HTTP route of every service refuses what web pages send; a new route is among them as soon as it is served."""
+"""Every HTTP route of every service refuses requests from web pages; the tests include new routes automatically."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.contract.http.http_services import OWN, SERVICES, built, methods_of, 
 from classifeed_common.http.public import PublicRoute
 from classifeed_common.http.uploads import UploadRoute
 
-# Header values and what becomes of the request, whichever route it is for.
+# Header values and the outcome of the request, for all routes.
 FROM_PAGES: Mapping[str, tuple[Mapping[str, str], int, str]] = {
     "rebound": ({"host": "evil.example", "origin": "http://evil.example"}, 403, "HOST_NOT_ALLOWED"),
     "rebound, read": ({"host": "evil.example:8081", "sec-fetch-site": "same-origin"}, 403, "HOST_NOT_ALLOWED"),
@@ -50,11 +50,11 @@ async def check_routes(app: Starlette) -> None:
         for method, path in paths:
             for headers, status, reason in FROM_PAGES.values():
                 if path in public and reason == "ORIGIN_NOT_ALLOWED":
-                    continue  # pages of any site show what is there
+                    continue  # pages of any site may show public content
                 assert await refused(method, path, headers) == (status, reason), (method, path)
             for content_type in TYPES if method != "GET" else ():
                 if path in uploads and content_type.startswith("multipart/"):
-                    continue  # a form with a file; that of another site has its origin
+                    continue  # a form with a file; a form of another site has its origin
                 found = await refused(method, path, {"content-type": content_type})
                 assert found == (415, "CONTENT_TYPE_NOT_JSON"), (method, path)
         assert (await client.get("/health/live")).status_code == 200

@@ -1,4 +1,4 @@
-"""Offers and moderation over Kafka: what moderation decided about texts of offers outlives a restore of moderation."""
+"""Offers and moderation over Kafka: decisions about texts of offers survive a restore of moderation's database."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def running(runner: ServiceRunner) -> AsyncIterator[ServiceRunner]:
 
 @dataclass
 class Both:
-    """Offers and moderation as they are started."""
+    """Running offers and moderation."""
 
     offers: Database
     moderation: Database
@@ -76,7 +76,7 @@ class Both:
     seller: str
 
     async def add(self, *external_ids: str) -> None:
-        """Store offers whose texts wait, and wait until they are decided."""
+        """Store offers with pending texts, and wait for the decisions."""
         async with self.offers.transaction() as tx:
             for external_id in external_ids:
                 content = OfferContent(title=f"A lamp, {external_id}")
@@ -88,12 +88,12 @@ class Both:
         return all(statuses[external_id] != "PENDING" for external_id in external_ids)
 
     async def kept(self) -> dict[str, str]:
-        """Return what offers has as the status of each text."""
+        """Return the status of each text in offers."""
         rows = await self._read(self.offers, "SELECT external_id, status FROM offers")
         return {external_id: SHOWN[status] for external_id, status in rows}
 
     async def known(self) -> dict[str, str]:
-        """Return what moderation has as the status of each text."""
+        """Return the status of each text in moderation."""
         return dict(await self._read(self.moderation, "SELECT external_id, status FROM subjects WHERE seller_id = %s"))
 
     async def has(self, external_id: str, status: str) -> bool:
@@ -103,7 +103,7 @@ class Both:
         return await self.known() == await self.kept() == DECIDED
 
     async def refuse(self, external_id: str) -> None:
-        """Have a verdict about a text come late."""
+        """Send a late verdict about a text."""
         key = f"{self.key(external_id)}~{hash_text(OfferContent(title=f'A lamp, {external_id}')).hex()}"
         verdicts = [Verdict(name="text_auto_obscene", entity="text")]
         request = ApplyVerdictsRequest(texts=[KeyedVerdicts(key=key, verdicts=verdicts, has_end=True)])
@@ -169,7 +169,7 @@ def passing(condition: Callable[[], Awaitable[bool]]) -> Callable[[], Awaitable[
     async def holds() -> bool:
         try:
             return await condition()
-        except psycopg.OperationalError:  # its connections end with the database
+        except psycopg.OperationalError:  # connections end with the database
             return False
 
     return holds
@@ -180,7 +180,7 @@ def passing(condition: Callable[[], Awaitable[bool]]) -> Callable[[], Awaitable[
 async def test_decisions_that_a_restore_of_moderation_loses_are_there_again(
     both: Both, database_server: DatabaseServer, tables: tuple[str, ...]
 ) -> None:
-    """A new text, a late verdict, an appeal: offers keeps each, and moderation gets it back, with its appeals."""
+    """Offers keeps a new text, a late verdict and an appeal, and moderation gets each back with its appeals."""
     await both.add("kept", "refused late", "granted")
     await both.refuse("granted")
     backup = TableBackup(both.moderation, *tables)

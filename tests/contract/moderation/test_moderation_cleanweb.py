@@ -1,4 +1,4 @@
-"""Moderation and cleanweb speak the same protocol, both ways, with real tokens: neither is a stand-in here."""
+"""Moderation and cleanweb use the same protocol in both directions, with real tokens and without stand-ins."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ Request = Callable[..., Awaitable[list[Response]]]
 
 @pytest.fixture
 async def request_of(keys: KeyStore) -> AsyncIterator[Callable[..., Request]]:
-    """Make moderation's client of a cleanweb: `await request_of(cleanweb)(task, other)`."""
+    """Yield a factory of moderation's client of cleanweb: `await request_of(cleanweb)(task, other)`."""
     clients: list[HttpVerdictService] = []
 
     def client_of(
@@ -177,7 +177,7 @@ async def test_a_token_that_is_not_for_it_is_a_fault(
 
 
 async def review(cleanweb: CleanwebServiceStub, project: str, *verdicts: str) -> None:
-    """Give two opinions that agree about the text that waits longest."""
+    """Submit two equal opinions about the text that waits longest."""
     for reviewer in ("anna", "ben"):
         claimed = await cleanweb.ClaimReview(ClaimReviewRequest(project=project, reviewer=reviewer))
         await cleanweb.SubmitOpinion(
@@ -187,7 +187,7 @@ async def review(cleanweb: CleanwebServiceStub, project: str, *verdicts: str) ->
 
 @dataclass(frozen=True)
 class Both:
-    """Moderation and cleanweb as they are started, with clients, and what their tables say."""
+    """Running moderation and cleanweb, with clients and queries of their tables."""
 
     points: PointServiceStub
     moderation: ModerationServiceStub
@@ -203,13 +203,13 @@ class Both:
         return int(row[0])
 
     async def remove(self, number: int) -> None:
-        """Send that an offer was removed."""
+        """Send the removal of an offer."""
         removed = [RemovedOffer(external_id=str(number), content_version=2)]
         message = TextsToJudge(seller_id="seller", namespace="default", removed=removed)
         await self.producer.send([message_of(MODERATION_REQUESTS, b"seller", message)])
 
     async def has_open(self, reviews: int, requests: int) -> bool:
-        """Return whether people have so many reviews, for so many keys."""
+        """Return whether there are exactly `reviews` open reviews for `requests` open requests."""
         found = [
             await self.count(self.cleanweb_database, f"SELECT count(*) FROM {table} WHERE ended_at IS NULL")
             for table in ("reviews", "requests")
@@ -326,7 +326,7 @@ async def test_a_point_goes_to_people_and_comes_back_by_callback(both: Both) -> 
 
 
 async def submit(both: Both, title: str, numbers: Iterable[int], version: int) -> None:
-    """Send texts of offers that are equal."""
+    """Send equal texts of several offers."""
     texts = [
         OfferText(external_id=str(number), title=title, text_hash=hash_text(f"{title}\0"), content_version=version)
         for number in numbers
@@ -337,7 +337,7 @@ async def submit(both: Both, title: str, numbers: Iterable[int], version: int) -
 
 @pytest.mark.kafka
 async def test_no_review_is_left_that_nobody_needs(both: Both) -> None:
-    """Of eight equal texts seven are changed, then the last: the reviews are kept until then, and no longer."""
+    """Reviews of eight equal texts stay open until the last text changes, and then close."""
     await submit(both, PLAIN, range(8), version=1)
     await until(partial(both.has_open, 1, 8))
     claimed = await both.reviews.ClaimReview(ClaimReviewRequest(project="common_toloka", reviewer="anna"))
@@ -350,7 +350,7 @@ async def test_no_review_is_left_that_nobody_needs(both: Both) -> None:
 
     await until(partial(are_decided, 7))
     claimed = await both.reviews.ClaimReview(ClaimReviewRequest(project="common_toloka", reviewer="ben"))
-    assert claimed.text.strip() == PLAIN, "the last one keeps the opinion of anna"
+    assert claimed.text.strip() == PLAIN, "the last text keeps the opinion of anna"
     await submit(both, CONTACTS, [7], version=2)
     await until(partial(both.has_open, 0, 0))
     for reviewer in ("ben", "carl"):

@@ -1,4 +1,4 @@
-"""The client of the public APIs is installed without the suite, so it repeats what the suite's own channels have."""
+"""The client library is installed without the suite, so it repeats the keepalive options of the suite's channels."""
 
 from __future__ import annotations
 

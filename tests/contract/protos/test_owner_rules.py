@@ -1,4 +1,4 @@
-"""Generated over every RPC: what a token that is for some sellers reaches, over real gRPC, unary and streams."""
+"""For every RPC, unary and streaming, over real gRPC: a token limited to some sellers reaches only their data."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ GIVEN: Final = [method for method in METHODS if OPERATOR in CALLERS[method]]
 NAMED: Final = [method for method in GIVEN if isinstance(RULES[method], Named)]
 CLOSED: Final = [method for method in GIVEN if isinstance(RULES[method], Closed)]
 PUBLIC: Final = [method for method in GIVEN if isinstance(RULES[method], Public)]
-# One service that has every method: tokens name the services that have theirs.
+# One service that has every method; tokens name the services that they are for.
 AUDIENCE: Final = "api"
 OWN, FOREIGN = "shop", "rival"
-# What else a request of a method needs.
+# Further fields that requests of a method need.
 FURTHER: Final[dict[str, dict[str, Any]]] = {
     "CreateFeed": {"settings": {"source": {"url": "https://shop.example/feed.yml"}}},
     "UpdateFeed": {"update_mask": {"paths": ["settings.source.url"]}},
@@ -81,7 +81,7 @@ def put(request: Any, path: str, *values: str) -> Any:
 
 
 def request_about(method: str, seller: str) -> Any:
-    """Return a request that keeps the rules of its proto and names a seller where its owner rule says."""
+    """Return a valid request that names a seller in the fields of the method's owner rule."""
     rule = RULES[method]
     assert isinstance(rule, Named)
     further = FURTHER.get(method.rpartition("/")[2], {})
@@ -96,7 +96,7 @@ def request_about(method: str, seller: str) -> Any:
 
 
 def token_of(keys: KeyStore, owners: Sequence[str] | None) -> str:
-    """Return a token for every method; None: as it was made before tokens had owners."""
+    """Return a token for every method; None makes an old token without owners."""
     methods = sorted({f"{method.split('/')[1]}/*" for method in GIVEN})
     token, _ = create_team_token(keys.directory, "shop", methods, 3600, owners=[ALL_OWNERS], policy=POLICY)
     claims = jwt.decode(token, options={"verify_signature": False})
@@ -104,7 +104,7 @@ def token_of(keys: KeyStore, owners: Sequence[str] | None) -> str:
     if owners is not None:
         claims["owners"] = [*owners]
     kid, key = read_private_key(keys.directory, OPERATOR)
-    if owners is None:  # nor does the record have any
+    if owners is None:  # the record has no owners, either
         path = keys.directory / "tokens.json"
         path.write_text(path.read_text().replace('"*"', ""))
         path.write_text(path.read_text().replace("[\n   \n  ]", "[]"))
@@ -112,14 +112,14 @@ def token_of(keys: KeyStore, owners: Sequence[str] | None) -> str:
 
 
 class Seen:
-    """What servicers were called with."""
+    """The requests that servicers received."""
 
     def __init__(self) -> None:
         self.requests: list[Any] = []
 
 
 def noting_servicer(service: Any, seen: Seen) -> Servicer:
-    """Return a servicer that notes each request, and responds where a test needs a response."""
+    """Return a servicer that records each request, and responds where a test needs it."""
     module = importlib.import_module(service.file.name.removesuffix(".proto").replace("/", ".") + "_pb2_grpc")
     implementation = getattr(module, f"{service.name}Servicer")()
     responses = {"Search": SearchResponse(), "GetDocument": Hit()}
@@ -230,13 +230,13 @@ async def test_a_token_reaches_its_own_sellers_only(
     elif isinstance(rule, Closed):
         expected |= {("own", "own"): "SELLERS_NOT_CHECKED", ("own", "foreign"): "SELLERS_NOT_CHECKED"}
     elif isinstance(rule, Narrowed) and "INVALID_ARGUMENT" not in {code for code, _ in found.values()}:
-        # An empty request names no client, so no documents that belong to sellers.
+        # An empty request names no client, so it concerns no documents of sellers.
         expected |= {("own", "own"): "SELLER_NOT_GRANTED", ("own", "foreign"): "SELLER_NOT_GRANTED"}
     assert denied == expected
 
 
 def texts_below(descriptor: Descriptor, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the path of every text of a message, wherever it is nested."""
+    """Yield the path of every string field of a message, including nested ones."""
     for field in descriptor.fields:
         here = (*path, field.name)
         if field.type == FieldDescriptor.TYPE_STRING:
@@ -282,14 +282,14 @@ def test_a_foreign_seller_is_found_in_every_text_of_a_request(method: str) -> No
         put_at(request, path, foreign)
         guard = POLICY.guard(method, "team:shop", frozenset({OWN, "other"}))
         assert guard is not None
-        if FOREIGN in str(request):  # a further member of a oneof may have taken the place
+        if FOREIGN in str(request):  # another member of a oneof may have replaced it
             with pytest.raises(PermissionDenied) as refused:
                 guard.check_request(request)
             assert refused.value.reason == "SELLER_NOT_GRANTED", path
 
 
 def test_every_field_about_sellers_is_known() -> None:
-    """A field of another name that holds the id of a seller needs its place in `find_sellers`."""
+    """A field with another name that holds a seller id must be added to `find_sellers`."""
     known = {"seller_id", "seller_ids"}
     for method in NAMED:
         named = {path[-1] for path in texts_below(METHODS[method].input_type) if "seller" in path[-1]}

@@ -1,4 +1,4 @@
-"""The guards over proto/: stubs that are not what the protos say, and changes that break whoever speaks them."""
+"""The checks of proto/ find stale stubs and breaking changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROTO = "proto/classifeed/search/v1/search_service.proto"
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """Make a repository of its own with the protos, their stubs and the tools, committed once."""
+    """Return a new repository with the protos, their stubs and the tools in one commit."""
     root = tmp_path / "clone"
     for part in ("proto", "libs/contracts/src", "tools"):
         shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))

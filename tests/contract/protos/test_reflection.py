@@ -1,4 +1,4 @@
-"""What reflection says of the services carries the comments of the protos."""
+"""The descriptors of server reflection have the comments of the protos."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MESSAGE, _FIELD, _ENUM, _VALUE, _SERVICE, _METHOD = 4, 2, 5, 2, 6, 2
 
 
 def elements(file: FileDescriptorProto) -> dict[tuple[int, ...], str]:
-    """Every element of a file that is described, by its path; nested ones of messages are left out."""
+    """Return the elements of a file that have comments, by path, without nested elements of messages."""
     found: dict[tuple[int, ...], str] = {}
     for number, message in enumerate(file.message_type):
         found[_MESSAGE, number] = message.name

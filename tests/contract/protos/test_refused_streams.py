@@ -1,4 +1,4 @@
-"""Generated over every RPC that takes a stream: a caller that still writes gets the status that refuses it."""
+"""For every RPC with a request stream: a caller that is still writing gets the status of its refusal."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ AUDIENCE: Final = "everything"
 METHODS: Final = {full: method for full, method in list_methods() if method.client_streaming}
 _REQUESTS: Final = 80
 _CALLS: Final = 4
-_DAMAGED_CALLS: Final = 12  # the refusal is lost in some of them only
+_DAMAGED_CALLS: Final = 12  # only some calls lose the refusal
 MakeToken = Callable[[KeyStore, str], str]
 
 
-# What a caller sends, and the reason that it gets.
+# Requests of a caller, and the reason in the refusal.
 TOKENS: Final[dict[str, MakeToken]] = {
     "TICKET_MISSING": lambda keys, method: "",
     "TICKET_INVALID": lambda keys, method: "Bearer a.b.c",
@@ -113,7 +113,7 @@ async def test_a_caller_that_still_writes_gets_the_refusal(
     authorization = TOKENS[reason](keys, full_method)
     request = _valid_request(full_method)
     seen = {await _ended(channel, full_method, authorization, _many(request)) for _ in range(_CALLS)}
-    if reason == "FULL":  # or an empty request breaks the rules of its proto, which refuses it in the same way
+    if reason == "FULL":  # otherwise validation refuses the empty request in the same way
         assert seen <= {("RESOURCE_EXHAUSTED", "FULL"), ("INVALID_ARGUMENT", "REQUEST_INVALID")}
     else:
         code = "PERMISSION_DENIED" if reason == "CALLER_NOT_ALLOWED" else "UNAUTHENTICATED"
@@ -148,4 +148,4 @@ async def test_a_caller_that_never_stops_is_refused(channel: grpc.aio.Channel, f
             await asyncio.sleep(0)
 
     code, _ = await _ended(channel, full_method, "", endless())
-    assert code in {"UNAUTHENTICATED", "INTERNAL"}  # grpc.aio's own word, if it was writing (grpc/grpc#36066)
+    assert code in {"UNAUTHENTICATED", "INTERNAL"}  # INTERNAL while the caller writes (grpc/grpc#36066)

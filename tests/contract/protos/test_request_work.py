@@ -1,4 +1,4 @@
-"""Generated over every RPC: what is done with a request on the event loop before its servicer sees it."""
+"""For every RPC: the CPU that a request takes on the event loop before its servicer receives it is bounded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ METHODS: Final = dict(list_methods())
 
 
 async def work_of(descriptor: Descriptor, sent: bytes, limit_bytes: int) -> tuple[float, str]:
-    """Return the CPU time in seconds of all that the interceptor does with a request, and why it is refused."""
+    """Return the CPU seconds of the interceptor for a request, and the reason of its refusal."""
     receive = receive_with(GetMessageClass(descriptor).FromString, limit_bytes)
     gc.disable()
     began_s = time.thread_time()

@@ -1,5 +1,5 @@
-"""Generated over every RPC of every service in the contracts: nobody gets in without a token, nothing is unlisted, and
-the response to a wrong request names the wrong field."""
+"""For every RPC in the contracts: calls need a token, the method is in the table of callers, and the response to an
+invalid request names the invalid field."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def read_all(requests: AsyncIterator[Message], _: object) -> None:
 
 
 def bare_servicer(service: ServiceDescriptor) -> Servicer:
-    """Return the generated base class: it refuses every call as UNIMPLEMENTED, after reading streams of requests."""
+    """Return the generated base class, which reads request streams and then refuses every call as UNIMPLEMENTED."""
     module = importlib.import_module(service.file.name.removesuffix(".proto").replace("/", ".") + "_pb2_grpc")
     implementation = getattr(module, f"{service.name}Servicer")()
     for method in service.methods:
@@ -68,7 +68,7 @@ async def target(keys: KeyStore, socket_dir: Any) -> AsyncIterator[str]:
 
 
 async def call(channel: grpc.aio.Channel, full_method: str, request: Message) -> object:
-    """Call a method of any shape with one message and return its first response."""
+    """Call a unary or streaming method with one message and return its first response."""
     method = METHODS[full_method]
     shape = f"{'stream' if method.client_streaming else 'unary'}_{'stream' if method.server_streaming else 'unary'}"
     start: Callable[..., Any] = getattr(channel, shape)(
@@ -91,9 +91,9 @@ def empty_request(full_method: str) -> Message:
 
 
 def wrong_request(method: MethodDescriptor) -> tuple[Message, str] | None:
-    """Return a request with one field out of its rules and that field, or None when nothing can be wrong.
+    """Return a request with one invalid field and the name of the field, or None if no value is invalid.
 
-    Each field of the request is tried with values that rules tend to exclude.
+    The function tries values that rules tend to exclude, field by field.
     """
     for field in method.input_type.fields:
         for value in wrong_values(field):
@@ -118,7 +118,7 @@ def wrong_values(field: FieldDescriptor) -> Sequence[object]:
     return {
         FieldDescriptor.CPPTYPE_STRING: [b"\0" * 1_100_000]
         if field.type == field.TYPE_BYTES
-        else ["\0 no such", "я" * 4000, "я" * 9000],  # of small requests all that is wrong is named
+        else ["\0 no such", "я" * 4000, "я" * 9000],  # for small requests the response names all violations
         FieldDescriptor.CPPTYPE_INT32: [-1, 2**31 - 1],
         FieldDescriptor.CPPTYPE_INT64: [-1],
         FieldDescriptor.CPPTYPE_ENUM: [12345],
@@ -151,7 +151,7 @@ async def test_only_listed_callers_get_in(target: str, rpc_channel: OpenChannel)
             assert refused == (caller not in CALLERS[full_method]), f"{caller}, {full_method}: {error.code()}"
 
 
-# A request without fields cannot be wrong.
+# A request without fields cannot be invalid.
 WITH_FIELDS = [full_method for full_method, method in METHODS.items() if method.input_type.fields]
 
 

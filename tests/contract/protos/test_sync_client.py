@@ -1,4 +1,4 @@
-"""The synchronous client is what the asynchronous one says."""
+"""The synchronous client is generated from the asynchronous client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every block of every `.sql` file is a statement that PostgreSQL takes as it stands (ADR 0003)."""
+"""Every block of every `.sql` file is a statement that PostgreSQL accepts unchanged (ADR 0003)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from classifeed_common.testing.databases import MigratedDatabase
 ROOT = Path(__file__).resolve().parents[3]
 FILES = sorted(path for path in ROOT.glob("*/*/src/**/*.sql") if "ddl" not in f"{path.parent.name}/{path.name}")
 SERVICES = [name for name, spec in ServiceTable.load().services.items() if spec.database]
-# The tables of the libraries stand in the schema of each service that uses them.
+# The tables of a library are in the schema of each service that uses it.
 _OWNERS = {"blobs": "api"}
-# Those that no service has yet; made here for the owner of the other libraries' statements.
+# Tables of libraries that no service has yet; the test creates them in this schema.
 _OF_NO_SERVICE = {"offers": {"fetch_hosts": 2}}
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
-# Statements that no server prepares, whoever sends them.
+# Statements that PostgreSQL cannot prepare.
 _UTILITY = re.compile(r"(SET|VACUUM|LOCK|NOTIFY|LISTEN|CREATE|ALTER|DROP|COPY|TRUNCATE|ANALYZE)\b")
 _COUNT_COLUMNS = "SELECT coalesce(cardinality(result_types), 0) FROM pg_prepared_statements WHERE name = 'attempt'"
 
@@ -35,7 +35,7 @@ def _owner_of(path: Path) -> str:
 
 
 def _roots_of(files: Iterable[Path]) -> list[Path]:
-    """Return the sources of the distributions that these files belong to."""
+    """Return the source folders of the distributions of these files."""
     return sorted({ROOT.joinpath(*path.relative_to(ROOT).parts[:4]) for path in files})
 
 
@@ -57,7 +57,7 @@ async def test_every_block_is_prepared(service: str, migrated_database: Migrated
         for path in own:
             for name, statement in parse_queries(str(path), path.read_text("utf-8")).items():
                 if _UTILITY.match(statement):
-                    if re.match("CREATE (TEMPORARY )?TABLE IF NOT EXISTS", statement):  # later blocks are about it
+                    if re.match("CREATE (TEMPORARY )?TABLE IF NOT EXISTS", statement):  # later blocks use the table
                         await connection.execute(statement)
                     continue
                 try:

@@ -1,4 +1,4 @@
-"""Statements of many columns that are run for tuples are found, those read by name are not."""
+"""The check finds statements with many columns whose rows are read by position, and none that are read by name."""
 
 from __future__ import annotations
 
