@@ -21,7 +21,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast lint lint-types lint-rest format stubs pictures lock bench mutants chaos clean
+.PHONY: help setup demo up down test test-fast lint lint-types lint-rest format stubs pages pictures lock bench mutants chaos clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+%?:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -91,6 +91,9 @@ stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schema
 	$(BIN)/python -m tools.import_contracts
 	$(BIN)/python -m tools.chart_readmes
 	$(BIN)/python -m tools.dashboards
+
+pages: setup  ## write the pages of docs/reference that are made from the code
+	$(BIN)/python -m tools.pages
 
 pictures: setup  ## draw the README's pictures: the demo on a terminal, and the diagram of the suite
 	$(BIN)/python -m tools.pictures --record

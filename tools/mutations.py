@@ -1,7 +1,6 @@
 """Mutations: deliberate defects in the mechanisms, and the tests that must fail for each.
 
     python -m tools.mutations [NAME ...]      run them (`make mutants`, `make mutants ONLY=name`)
-    python -m tools.mutations --page          write docs/reference/mutations.md to the standard output
 
 The tool applies a mutation to a copy of its distribution, which the tests import instead of the original. It never
 changes the working tree, so an interrupted run leaves no mutated source, and several mutations can run at a time.
@@ -37,7 +36,7 @@ _PROCESSES: Final = 2  # tests mostly wait for their servers
 _LIMIT_S: Final = 600.0
 _HEAD: Final = """# Mutations
 
-`python -m tools.mutations --page` makes this page from `tools/mutation_list/`. A test compares both, and finds a
+`make pages` makes this page from `tools/mutation_list/`. A test compares both, and finds a
 mutation that does not fit its file.
 
 Each mutation is a change of the code that breaks one promise of a mechanism, so that the tests in its row fail.
@@ -154,12 +153,8 @@ def main() -> int:
     """Run the command line; return the exit code."""
     parser = argparse.ArgumentParser(description="Run the tests against code that is broken on purpose.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="mutations to run; all of them if none is named")
-    parser.add_argument("--page", action="store_true", help="write the page of the reference and run nothing")
     parser.add_argument("--processes", type=int, default=_PROCESSES, help="how many run at a time (default: 2)")
     options = parser.parse_args()
-    if options.page:
-        sys.stdout.write(render())
-        return 0
     if unknown := set(options.names) - {mutation.name for mutation in MUTATIONS}:
         parser.error(f"there is no mutation {', '.join(sorted(unknown))}; docs/reference/mutations.md lists them")
     return _run_all([it for it in MUTATIONS if not options.names or it.name in options.names], options.processes)

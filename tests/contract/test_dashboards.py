@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from tools import metrics_page
 from tools.dashboards.__main__ import DASHBOARDS, list_files
 from tools.dashboards.model import Dashboard
 from tools.generated import list_stale
+from tools.pages import metrics
 
 _METRIC = re.compile(r"classifeed_\w+")
 _SERIES = re.compile(r"(classifeed_\w+)(?:\{(.*?)\})?")
@@ -22,7 +22,7 @@ _SCRAPED = {"job", "instance"}
 def _labels() -> dict[str, set[str]]:
     """Return the labels of each scraped series."""
     found: dict[str, set[str]] = {}
-    for source in metrics_page.SOURCES:
+    for source in metrics.SOURCES:
         for each in source.declarations:
             if each.kind == "histogram":
                 found |= {each.name + suffix: {*each.labels, "le"} for suffix in _SUFFIXES}

@@ -8,8 +8,9 @@ from importlib import import_module
 import pytest
 from prometheus_client import REGISTRY
 from prometheus_client.metrics import MetricWrapperBase
-from tests.docs.pages import REFERENCE, ROOT
-from tools import metrics_page, reasons
+from tests.docs.pages import ROOT
+from tools import reasons
+from tools.pages import metrics
 
 from classifeed_common.telemetry.metric_set import PREFIX, Declaration, MetricSet
 
@@ -20,20 +21,15 @@ _NAME = re.compile(rf"\b{PREFIX}[a-z0-9_]*[a-z0-9]\b(?!_)")
 
 
 def declared() -> dict[str, Declaration]:
-    return {each.name: each for source in metrics_page.SOURCES for each in source.declarations}
+    return {each.name: each for source in metrics.SOURCES for each in source.declarations}
 
 
 def registered() -> dict[str, str]:
     """Return the type of each metric of all services, by the name that is scraped."""
-    for service in metrics_page.SERVICES:
+    for service in metrics.SERVICES:
         import_module(f"classifeed_{service}.bootstrap")
-    shown = [metric for metric in REGISTRY.collect() if not metric.name.startswith(metrics_page.LIBRARY_PREFIXES)]
+    shown = [metric for metric in REGISTRY.collect() if not metric.name.startswith(metrics.LIBRARY_PREFIXES)]
     return {metric.name + "_total" * (metric.type == "counter"): metric.type for metric in shown}
-
-
-def test_page_is_up_to_date() -> None:
-    page = (REFERENCE / "metrics.md").read_text("utf-8")
-    assert page == metrics_page.render(), "python -m tools.metrics_page > docs/reference/metrics.md"
 
 
 def test_every_metric_of_every_service_is_declared_and_every_declared_one_is_there() -> None:

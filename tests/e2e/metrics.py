@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
-from tools.metrics_page import LIBRARY_PREFIXES, declared_by
+from tools.pages.metrics import LIBRARY_PREFIXES, declared_by
 
 from classifeed_common.telemetry.metric_set import Declaration
 from tests.e2e.suite import Suite

@@ -1,6 +1,6 @@
 """Metrics as typed constants: each service or library declares its metrics with their meaning in one module.
 
-The page docs/reference/metrics.md is generated from them (`python -m tools.metrics_page`).
+The page docs/reference/metrics.md is generated from them (`make pages`).
 """
 
 from __future__ import annotations

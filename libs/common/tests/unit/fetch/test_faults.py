@@ -3,17 +3,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tools.fetch_codes_page import render
-
 from classifeed_common import fetch
 from classifeed_common.fetch import FETCH_FAULTS, FetchFailed
 from classifeed_common.fetch.faults import FEED_FIXES, PICTURE_FIXES
-
-PAGE = Path(__file__).parents[5] / "docs" / "reference" / "fetch-codes.md"
-
-
-def test_the_page_of_codes_is_up_to_date() -> None:
-    assert PAGE.read_text() == render(), "run python -m tools.fetch_codes_page > docs/reference/fetch-codes.md"
 
 
 def test_every_code_has_all_its_words_and_is_used() -> None:

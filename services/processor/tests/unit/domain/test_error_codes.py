@@ -1,23 +1,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from string import Formatter
 
 import pytest
-from tools.error_codes_page import render
+from tools.pages.error_codes import render
 
 from classifeed_processor.domain.error_codes import FAULTS, ISSUES
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.formats.format import Format
 from classifeed_processor.feed.formats.registry import FORMATS
-
-PAGE = Path(__file__).parents[5] / "docs" / "reference" / "error-codes.md"
-
-
-def test_the_page_of_codes_is_up_to_date() -> None:
-    assert PAGE.read_text() == render(), "run python -m tools.error_codes_page > docs/reference/error-codes.md"
-
 
 DETAILS = {
     "value", "field", "length", "limit", "size", "unit", "count", "currency", "first_line", "expected", "because",

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
-from tools.format_pages import PAGES
 from tools.schema_table import read_schema
 
 from classifeed.feeds.v1 import format_pb2
@@ -46,11 +45,6 @@ def test_roots_and_names_lead_to_the_format(found: Format) -> None:
     assert format_named(found.name) is found
     assert all(find_format(root) is found for root in found.roots)
     assert (find_format("no"), len({each.name for each in FORMATS})) == (None, len(FORMATS))
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_the_page_is_up_to_date(name: str) -> None:
-    assert (DOCS / name).read_text() == PAGES[name](), "run python -m tools.format_pages docs/reference/formats"
 
 
 def test_every_declaration_of_our_schema_is_documented() -> None:

@@ -1,4 +1,4 @@
-"""The page of all metrics, made from their declarations: `python -m tools.metrics_page > docs/reference/metrics.md`."""
+"""The page of all metrics, made from their declarations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIBRARY_PREFIXES: Final = ("python_", "process_")
 
 _HEAD: Final = f"""# Metrics
 
-`python -m tools.metrics_page` makes this page from the code; change the declarations, not this page.
+`make pages` makes this page from the code; change the declarations, not this page.
 
 Every process exports its metrics for Prometheus at `/metrics` of its HTTP port. Without Prometheus, `METRIC_PATH`
 (loader) and `CLASSIFEED_<SERVICE>_METRIC_PATH` write them into a file ([settings](jobs-settings.md)).
@@ -103,7 +103,3 @@ def _labels(one: Declaration) -> str:
         for name, values in one.labels.items()
     ]
     return "; ".join(shown) or "–"
-
-
-if __name__ == "__main__":
-    print(render(), end="")

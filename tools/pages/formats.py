@@ -1,12 +1,10 @@
-"""The pages of the feed formats: `python -m tools.format_pages docs/reference/formats`."""
+"""The pages of the feed formats."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Final
 
 from classifeed_processor.feed.formats.format import Format
@@ -21,7 +19,7 @@ from tools.schema_table import read_schema, render_table
 
 _INDEX = """# Formats of feeds
 
-`python -m tools.format_pages docs/reference/formats` makes these pages, and a test compares them.
+`make pages` makes these pages, and a test compares them.
 
 The format of a file is detected from its content, never from its name. A file may be compressed with gzip, or be the
 only file in a zip archive. A file in another format fails as [UNKNOWN_FORMAT](../error-codes.md#unknown_format).
@@ -199,8 +197,3 @@ def _render_tags(table: TagTable) -> str:
     lines = ["| field | elements |", "| --- | --- |"]
     lines += [f"| {meaning} | {', '.join(names)} |" for meaning, names in meanings.items()]
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    for file_name, render in PAGES.items():
-        Path(sys.argv[1], file_name).write_text(render())

@@ -1,9 +1,8 @@
-"""The reference of the command line: `python -m tools.cli_page > docs/reference/cli.md`."""
+"""The reference of the command line, made from the help of the program."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ from classifeed_cli.main import build_app
 
 _HEAD: Final = """# Command line
 
-`python -m tools.cli_page` makes this page from the help of the program, and a test compares both.
+`make pages` makes this page from the help of the program, and a test compares both.
 
 Every command has `--help`. Most commands have these options:
 
@@ -78,7 +77,3 @@ def _command(words: str, command: Any, context: Any) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("  [", " [")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(render())

@@ -1,16 +1,15 @@
-"""The page of all error codes: `python -m tools.error_codes_page > docs/reference/error-codes.md`."""
+"""The page of all error codes of files and offers."""
 
 from __future__ import annotations
 
 import re
-import sys
 
 from classifeed.feeds.v1 import load_pb2
 from classifeed_processor.domain.error_codes import ERROR, FAULTS, ISSUES
 
 _HEAD = """# Error codes of feeds
 
-`python -m tools.error_codes_page` makes this page from the table in the processor's `domain/error_codes.py`.
+`make pages` makes this page from the table in the processor's `domain/error_codes.py`.
 
 ## The whole file
 
@@ -88,7 +87,3 @@ def _say(text: str) -> str:
 def _escape(text: str) -> str:
     """Return a text escaped for Markdown."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(render())

@@ -1,14 +1,12 @@
-"""The page of codes of failed downloads: `python -m tools.fetch_codes_page > docs/reference/fetch-codes.md`."""
+"""The page of codes of failed downloads."""
 
 from __future__ import annotations
-
-import sys
 
 from classifeed_common.fetch.faults import FEED_FIXES, FETCH_FAULTS, PICTURE_FIXES
 
 _HEAD = """# Codes of failed downloads
 
-`python -m tools.fetch_codes_page` makes this page from the table in `classifeed_common.fetch.faults`.
+`make pages` makes this page from the table in `classifeed_common.fetch.faults`.
 
 A failed download changes nothing: the offers of the last load stay unchanged, and a stored picture stays.
 """
@@ -27,7 +25,3 @@ def _fixes(code: str) -> str:
     if of_feeds == of_pictures:
         return f"- Fix: {of_feeds}\n"
     return f"- Fix for a feed: {of_feeds}\n- Fix for a picture: {of_pictures}\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(render())

@@ -6,9 +6,7 @@ from collections import Counter
 
 import pytest
 from tools.mutation_list import MUTATIONS, Mutation
-from tools.mutations import fits, missing_tests, render
-
-from tests.docs.pages import REFERENCE
+from tools.mutations import fits, missing_tests
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
@@ -23,8 +21,3 @@ def test_mutation_fits_the_code_and_names_its_tests(mutation: Mutation) -> None:
 
 def test_names_are_unique() -> None:
     assert [name for name, count in Counter(mutation.name for mutation in MUTATIONS).items() if count > 1] == []
-
-
-def test_page_is_up_to_date() -> None:
-    page = (REFERENCE / "mutations.md").read_text("utf-8")
-    assert page == render(), "python -m tools.mutations --page > docs/reference/mutations.md"

@@ -1,0 +1,11 @@
+"""Pages that are made from the code are up to date."""
+
+from __future__ import annotations
+
+import pytest
+from tools.pages.__main__ import PAGES, REFERENCE
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_up_to_date(name: str) -> None:
+    assert (REFERENCE / name).read_text("utf-8") == PAGES[name](), "run `make pages`"
