@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from tools.arguments import parse
+
 _FOLDER: Final = Path("services/cleanweb/src/classifeed_cleanweb/rules")
 _HEAD: Final = """\
 # Made by `python -m tools.cleanweb_rules` from `lists/`; change those. They are words as users write them.
@@ -25,7 +27,7 @@ def render(folder: Path = _FOLDER) -> str:
 
 def main() -> int:
     made, path = render(), _FOLDER / "rules.yaml"
-    if "--check" in sys.argv[1:]:
+    if parse(__doc__, check="write nothing; fail if the file is not up to date").check:
         if path.read_text("utf-8") == made:
             return 0
         print(f"{path} is not up to date with its lists: run `python -m tools.cleanweb_rules`", file=sys.stderr)

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from tools.arguments import parse
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 
 
@@ -26,7 +28,7 @@ def write_or_check(files: Iterable[tuple[Path, str]], module: str) -> int:
         The exit code: 1 if a checked file is not up to date.
     """
     stale = list_stale(files)
-    if "--check" in sys.argv[1:]:
+    if parse(sys.modules["__main__"].__doc__, check="write nothing; fail if a file is not up to date").check:
         for path, _ in stale:
             print(f"{path.relative_to(ROOT)} is not up to date: run `python -m {module}`", file=sys.stderr)
         return 1 if stale else 0

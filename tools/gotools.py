@@ -5,11 +5,13 @@ Only development and CI need them; the two commands of the README do not.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
+
+from tools.arguments import parser_of
 
 _MODULES = {
     "helm": "helm.sh/helm/v3/cmd/helm@v3.19.0",
@@ -32,6 +34,8 @@ def go_environment() -> dict[str, str]:
 def find_tool(name: str) -> Path | None:
     """Return the path of a program, which is built if it is missing; None without Go and without the program.
 
+    Processes that need it at the same time wait for one build.
+
     Raises:
         RuntimeError: the build failed.
     """
@@ -42,14 +46,24 @@ def find_tool(name: str) -> Path | None:
     if go is None:
         found = shutil.which(name)
         return Path(found) if found else None
-    install = subprocess.run(
-        [go, "install", _MODULES[name]], check=False, env=go_environment(), capture_output=True, text=True, timeout=900
-    )
-    if install.returncode:
-        raise RuntimeError(f"{name} cannot be built: {install.stderr}")
+    _BIN.mkdir(parents=True, exist_ok=True)
+    with (_BIN / f".{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not built.exists():
+            _install(go, _MODULES[name])
     return built
 
 
+def _install(go: str, module: str) -> None:
+    install = subprocess.run(
+        [go, "install", module], check=False, env=go_environment(), capture_output=True, text=True, timeout=900
+    )
+    if install.returncode:
+        raise RuntimeError(f"{module} cannot be built: {install.stderr}")
+
+
 if __name__ == "__main__":
-    for tool in sys.argv[1:] or _MODULES:
-        print(tool, find_tool(tool))
+    _parser = parser_of(__doc__)
+    _parser.add_argument("tools", nargs="*", metavar="TOOL", help="helm, grpcurl or both; both by default")
+    for _tool in _parser.parse_args().tools or _MODULES:
+        print(_tool, find_tool(_tool))

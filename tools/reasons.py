@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from classifeed_common.errors import KINDS
+from tools.arguments import parse
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 # Position of the reason among the arguments of functions and classes that make errors.
@@ -145,5 +146,6 @@ def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
 
 
 if __name__ == "__main__":
+    parse(__doc__)
     for found in collect(sources()):
         print(f"{found.reason or '(' + found.expression + ')'}\t{found.maker}\t{found.place}")

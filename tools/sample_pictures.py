@@ -10,6 +10,7 @@ from typing import Final
 
 from PIL import Image, ImageDraw
 
+from tools.arguments import parse
 from tools.generated import ROOT
 
 FOLDER: Final = ROOT / "cli/src/classifeed_cli/samples/pictures"
@@ -105,6 +106,7 @@ _DRAWINGS: Final[dict[str, tuple[str, Callable[[_Canvas], None]]]] = {
 
 def main() -> None:
     """Draw all pictures."""
+    parse(__doc__)
     FOLDER.mkdir(exist_ok=True)
     for name, (ground, draw) in _DRAWINGS.items():
         canvas = _Canvas(ground)

@@ -16,6 +16,8 @@ import venv
 from pathlib import Path
 from typing import Final
 
+from tools.arguments import parse
+
 from bench.alone.environment import list_packages, size_mb
 
 _ROUNDS: Final = int(os.environ.get("BENCH_ALONE_ROUNDS", "25"))
@@ -44,6 +46,7 @@ def import_s(python: Path, module: str) -> float:
 
 def main() -> int:
     """Measure both sides, print the table and the JSON line. Return 1 if the goal is missed."""
+    parse(__doc__)
     with tempfile.TemporaryDirectory(prefix="bench-alone-") as scratch:
         pythons = {module: install(Path(scratch) / module, wanted) for module, wanted in _SIDES.items()}
         times: dict[str, list[float]] = {module: [] for module in _SIDES}

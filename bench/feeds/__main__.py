@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.suite import Suite
+from tools.arguments import parse
 
 from bench.feeds.pictures import DIVISOR, HOSTS, KNOBS, OFFERS, measure_pictures
 from bench.feeds.smoke import measure_smoke
@@ -111,10 +112,11 @@ def show_pictures() -> None:
 
 def main() -> None:
     """Measure and print."""
-    if "--smoke" in sys.argv[1:]:
+    arguments = parse(__doc__, smoke="run in a few seconds, for tests", pictures="measure a load with pictures")
+    if arguments.smoke:
         show_smoke()
         return
-    if "--pictures" in sys.argv[1:]:
+    if arguments.pictures:
         show_pictures()
         return
     result: dict[str, Any] = {"bench": "feeds", "reading": {}, "whole_way": {}}

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.e2e.site import Site, serve_site
 from tests.e2e.suite import Suite
+from tools.arguments import parse
 
 from bench.generated_feed import write_feed
 from classifeed.search.v1 import search_service_pb2
@@ -83,6 +84,7 @@ class Bench:
 
 def main() -> None:
     """Measure and print."""
+    parse(__doc__)
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     suite = Suite(folder / "suite", _KNOBS)
     waits: dict[int, list[float]] = {100: [], 1: []}

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import structlog
+from tools.arguments import parse
 
 from bench.indexing.installation import Installation, running
 from bench.indexing.mark import Advanced, measure_mark
@@ -99,10 +100,11 @@ def _rounded(values: Mapping[str, float]) -> dict[str, float]:
 
 def main() -> None:
     """Measure and print."""
+    arguments = parse(__doc__, full="ten times as many documents", smoke="run in a few seconds, for tests")
     documents, rounds = int(os.environ.get("BENCH_DOCUMENTS", "10000")), 3
-    if "--full" in sys.argv:
+    if arguments.full:
         documents = 100_000
-    elif "--smoke" in sys.argv:
+    elif arguments.smoke:
         documents, rounds = 500, 1
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # stdout has the tables only
     with running() as installation:

@@ -19,6 +19,8 @@ from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from tools.arguments import parser_of
+
 from classifeed.feeds.v1.load_pb2 import (
     ISSUE_KIND_VALIDATION,
     ISSUE_LEVEL_ERROR,
@@ -220,8 +222,13 @@ async def prepare(count: int) -> None:
 
 def main() -> None:
     """Print the figures of each format."""
-    if len(sys.argv) > 1:
-        print(json.dumps(asyncio.run(export(sys.argv[1]))))
+    parser = parser_of(__doc__)
+    parser.add_argument(
+        "export", nargs="?", choices=_FORMATS, help="format to export in this process; used by the benchmark"
+    )
+    arguments = parser.parse_args()
+    if arguments.export:
+        print(json.dumps(asyncio.run(export(arguments.export))))
         return
     with servers():
         asyncio.run(prepare(int(os.environ.get("BENCH_ISSUES", "1000000"))))

@@ -16,10 +16,11 @@ import sys
 import tempfile
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 import structlog
+from tools.arguments import parser_of
 
 from bench.jobs import own, recovery
 from bench.jobs.report import Report, shown
@@ -143,8 +144,18 @@ class Bench:
         self.report.at_most("idle process, queries/s", asyncio.run(own.measure_idle(self.database(), _IDLE_S)), 1.0)
 
 
+_MEASURES: Final = ("drain", "wake", "enqueue", "recover", "pin", "crowd", "idle")
+
+
 def main() -> None:
     """Measure and print."""
+    parser = parser_of(__doc__)
+    parser.add_argument(
+        "measures", nargs="*", metavar="MEASURE", help=f"some of {', '.join(_MEASURES)}; all by default"
+    )
+    wanted = parser.parse_args().measures or _MEASURES
+    if unknown := set(wanted) - set(_MEASURES):
+        parser.error(f"there is no measure {', '.join(sorted(unknown))}")
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     server = EmbeddedPostgres(folder / "postgres", password="bench")
@@ -154,7 +165,6 @@ def main() -> None:
             durable = [connection.execute(f"SHOW {name}").fetchone() for name in ("fsync", "synchronous_commit")]
         print(f"PostgreSQL {server.address}: fsync, synchronous_commit = {durable}; {_REPEATS} repeats\n")
         bench = Bench(server)
-        wanted = sys.argv[1:] or ["drain", "wake", "enqueue", "recover", "pin", "crowd", "idle"]
         for measure in wanted:
             getattr(bench, measure)()
     finally:

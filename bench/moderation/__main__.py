@@ -12,6 +12,8 @@ import sys
 import time
 from collections import Counter
 
+from tools.arguments import parse
+
 from bench.moderation.quality import CATEGORIES, Quality, measure
 from bench.moderation.real_texts import real_texts
 from bench.moderation.report import show_flow
@@ -83,6 +85,7 @@ def show_automatics() -> dict[str, object]:
 
 def main() -> int:
     """Measure and print."""
+    parse(__doc__)
     figures: dict[str, object] = {"bench": "moderation"}
     if "automatics" in _PARTS:
         figures |= show_automatics()

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.arguments import parse
+
 from bench.relevance.corpus import read_documents
 from classifeed_offers.domain.documents import schema
 from classifeed_searcher.domain.query_text import parse_query
@@ -96,6 +98,7 @@ def summarize(scores: Sequence[Score]) -> dict[str, float]:
 
 def main() -> None:
     """Fill an index, judge all queries and print the scores."""
+    parse(__doc__)
     queries = read_queries()
     files = {file for query in queries for file, _ in query.relevant}
     with tempfile.TemporaryDirectory() as folder:

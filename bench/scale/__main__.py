@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import os
@@ -10,6 +9,8 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import count as counter
 from typing import Any, Final, cast
+
+from tools.arguments import parse
 
 from bench.scale.backlog import Backlog, Sizes
 from bench.scale.disk import table_bytes, topic_bytes
@@ -44,9 +45,7 @@ def measure(
 def main() -> None:
     """Measure and print."""
     cast(io.TextIOWrapper, sys.stdout).reconfigure(line_buffering=True)
-    parser = argparse.ArgumentParser(prog="bench.scale")
-    parser.add_argument("--smoke", action="store_true", help="a small backlog, one round of one and two processes")
-    arguments = parser.parse_args()
+    arguments = parse(__doc__, smoke="a small backlog, one round of one and two processes")
     sizes = Sizes(8, 100) if arguments.smoke else Sizes(32, int(os.environ.get("BENCH_SCALE_OFFERS_EACH", "500")))
     counts, rounds = ((1, 2), 1) if arguments.smoke else ((1, 2, 4), int(os.environ.get("BENCH_SCALE_ROUNDS", "2")))
     revisions = counter(1)

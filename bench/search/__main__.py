@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final
+
+from tools.arguments import parse
 
 from bench.search.calls import Caller, Searcher, measure_calls
 from bench.search.queries import Query, queries_of
@@ -65,10 +66,11 @@ def measure(folder: Path, documents: int, seconds: float) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and print."""
+    arguments = parse(__doc__, full="a million documents", smoke="run in a few seconds, for tests")
     documents, seconds = int(os.environ.get("BENCH_DOCUMENTS", "100000")), 8.0
-    if "--full" in sys.argv:
+    if arguments.full:
         documents = 1_000_000
-    elif "--smoke" in sys.argv:
+    elif arguments.smoke:
         documents, seconds = 300, 0.3
     with tempfile.TemporaryDirectory(prefix="cf-bench-") as folder:
         Path(folder).chmod(0o755)  # PostgreSQL runs as another user

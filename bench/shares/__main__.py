@@ -27,6 +27,7 @@ from pathlib import Path
 from tests.e2e.site import Site, serve_hosts, serve_site
 from tests.e2e.suite import Suite
 from tests.e2e.waiting import wait_until
+from tools.arguments import parse
 
 from bench.generated_feed import write_feed
 from classifeed.feeds.v1 import feed_pb2, task_pb2
@@ -180,6 +181,7 @@ def show(kind: str, alone: Measured, beside: Measured) -> dict[str, float]:
 
 def main() -> int:
     """Measure and print; return 1 if a goal is missed."""
+    parse(__doc__)
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     suite = Suite(folder / "suite", _KNOBS)
     kinds = {kind: (Measured(), Measured()) for kind in ("upload", "link", "command")}

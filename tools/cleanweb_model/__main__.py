@@ -22,6 +22,7 @@ from classifeed_cleanweb.automatics.model import BUCKETS, STEP, hashes
 from classifeed_cleanweb.automatics.rules_file import parse_rules
 from classifeed_cleanweb.automatics.views import read
 from classifeed_cleanweb.rules.loading import packaged_rules
+from tools.arguments import parse
 
 _SEED: Final = 14
 _WEIGHTS: Final = Path("services/cleanweb/src/classifeed_cleanweb/rules/model.npz")
@@ -84,6 +85,7 @@ def train(made: list[Example], rng: random.Random) -> tuple[npt.NDArray[np.float
 
 
 def main() -> int:
+    parse(__doc__)
     rng = random.Random(_SEED)
     texts = yaml.safe_load((Path(__file__).parent / "texts.yaml").read_text("utf-8"))
     made = [

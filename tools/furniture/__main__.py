@@ -6,6 +6,7 @@ import gc
 import sys
 from collections.abc import Iterable
 
+from tools.arguments import parse
 from tools.furniture.areas import Finding, Module, modules, statements
 from tools.furniture.cache import find_cached
 from tools.furniture.folders import check_folders, check_mirrors
@@ -21,6 +22,7 @@ def find(checked: Iterable[Module]) -> list[Finding]:
 
 
 def main() -> int:
+    parse(__doc__)
     checked = list(modules())
     of_comments = (finding for path, text in statements() for finding in check_comments(path, text))
     found = [*find_cached(checked, find), *check_folders(checked), *check_mirrors(checked), *of_comments]
