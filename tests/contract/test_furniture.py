@@ -44,6 +44,8 @@ def rules_broken(path: str, text: str) -> list[str]:
             'SERVICE = "api"\nasync def start(): await database.open()',
             'SERVICE = "api"\nasync def start(): await blobs.open()',
         ),
+        ("back-off", f"{_API}/app/run_feed.py", "pause_s = backoff.next_s()", "pause_s = min(pause_s * 2, 5)"),
+        ("back-off", f"{_API}/app/run_feed.py", "wait_s = 2 * period_s", "self._wait_s = min(5, 2 ** attempts)"),
         ("log event", f"{_API}/app/run_feed.py", '_log.info("feed.run.made", a=1)', '_log.info("a run was made", a=1)'),
         ("log event", f"{_API}/app/run_feed.py", 'self._log.info("feed.made")', 'self._log.info(f"feed.{what}")'),
         ("log event", f"{_API}/app/run_feed.py", 'log_fault(_log, "feed.failed", e)', 'log_fault(_log, "failed", e)'),

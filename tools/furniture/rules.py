@@ -42,6 +42,7 @@ VERBS: Final = frozenset(
 )
 _EVENT: Final = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)+")
 _LEVELS: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
+_PAUSE: Final = re.compile(r"(self\.)?_?(\w+_)?(pause|backoff|wait)_s")
 _CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -97,6 +98,25 @@ def check_starts(module: Module) -> Iterator[Finding]:
             opened = ast.unparse(call.func).removeprefix("self.")
             if opened.endswith(".open") and opened.removesuffix(".open") not in _DATABASES:
                 yield Finding("start", module, call.lineno, f"ServiceRunner(opens={{name: {opened}}})")
+
+
+def check_backoff(module: Module) -> Iterator[Finding]:
+    """Yield pauses that are doubled by hand instead of by `Backoff`."""
+    if not module.inner or module.inner[-1] == "backoff":
+        return
+    assigned = (node for node in module.nodes if isinstance(node, ast.Assign))
+    for node in assigned:
+        if _PAUSE.fullmatch(ast.unparse(node.targets[0])) and any(map(_is_doubled, ast.walk(node.value))):
+            yield Finding("back-off", module, node.lineno, "classifeed_common.pacing.backoff.Backoff")
+
+
+def _is_doubled(node: ast.AST) -> bool:
+    if not isinstance(node, ast.BinOp):
+        return False
+    parts = [ast.unparse(node.left), ast.unparse(node.right)]
+    is_power = isinstance(node.op, ast.Pow) and parts[0] == "2"
+    is_doubled = isinstance(node.op, ast.Mult) and "2" in parts and any(map(_PAUSE.fullmatch, parts))
+    return is_power or is_doubled
 
 
 def check_events(module: Module) -> Iterator[Finding]:
@@ -206,6 +226,7 @@ RULES: Final[Mapping[str, Callable[[Module], Iterator[Finding]]]] = {
     "client": check_clients,
     "role": check_roles,
     "start": check_starts,
+    "back-off": check_backoff,
     "log event": check_events,
     "use case": check_use_cases,
     "variable": check_variables,

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from classifeed_common.embedded.process import ProcessIdentity, ServerError, explain_os_error, tail
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.waiting import wait_for_event
 
 _POLL_S = 0.1
@@ -154,7 +155,7 @@ class Supervised:
         self._ready.clear()
 
     async def _watch(self) -> None:
-        pause_s = _FIRST_PAUSE_S
+        backoff = Backoff(2 * _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         while not self._stopping.is_set():
             started = time.monotonic()
             if self.process is not None:
@@ -164,7 +165,11 @@ class Supervised:
             if self._stopping.is_set():
                 return
             self._on_change()
-            pause_s = _FIRST_PAUSE_S if time.monotonic() - started > _STEADY_S else min(pause_s * 2, _LONGEST_PAUSE_S)
+            if time.monotonic() - started > _STEADY_S:
+                backoff.reset()
+                pause_s = _FIRST_PAUSE_S
+            else:
+                pause_s = backoff.next_s()
             await wait_for_event(self._stopping, pause_s)
             if not self._stopping.is_set():  # no await from here to the start, so `stop` sees the new process
                 self.restarts += 1

@@ -18,6 +18,7 @@ from classifeed_common.kafka.records import Message
 from classifeed_common.lease import Lease, LeaseLost, Leases
 from classifeed_common.outbox.cursor import OutboxCursor
 from classifeed_common.outbox.outbox import Outbox
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.gathering import gather_records
 from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.telemetry.fault_log import log_fault
@@ -147,29 +148,29 @@ class Relay:
         self._arrival.set()  # ends a pause, too
 
     async def _send_until(self, lease: Lease, closing: asyncio.Event) -> None:
-        pause_s = _FIRST_PAUSE_S
+        idle, backoff = Backoff(_FIRST_PAUSE_S, self._max_idle_s), Backoff(_FIRST_PAUSE_S, self._max_backoff_s)
         while not closing.is_set():
             self._arrival.clear()
-            limit_s, failed = self._max_idle_s, False
             began_s = time.monotonic()
             try:
                 sent = await _unless(closing, self._send_front(lease))
                 self._fault.clear()
+                backoff.reset()
                 if sent:
-                    pause_s = _FIRST_PAUSE_S
+                    idle.reset()
                     if sent < self._max_messages:
                         await gather_records(began_s, closing, longest_s=_GATHER_S)
                     continue
             except LeaseLost:
                 return
             except Exception as error:  # noqa: BLE001 - messages must not be skipped after any error
+                pause_s = backoff.next_s()
                 self._fault.note(error)
                 log_fault(_log, "relay.blocked", error, retry_in_s=pause_s, lease=lease.name)
                 self._cursor.reset()  # the fault may be a restore, which breaks the connections
-                limit_s, failed = self._max_backoff_s, True
-            # After a fault, new messages do not shorten the pause.
-            await wait_for_event(closing if failed else self._arrival, pause_s)
-            pause_s = min(pause_s * 2, limit_s)
+                await wait_for_event(closing, pause_s)  # new messages do not shorten the pause
+                continue
+            await wait_for_event(self._arrival, idle.next_s())
 
     async def _send_front(self, lease: Lease) -> int:
         """Send and remove the first messages; return their number."""

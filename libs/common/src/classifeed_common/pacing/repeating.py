@@ -10,11 +10,11 @@ import structlog
 
 from classifeed_common.clock import Clock
 from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.telemetry.fault_log import log_fault
 
 _FIRST_PAUSE_S: Final = 1.0
-_DOUBLINGS: Final = 20  # eleven days
 
 _log = structlog.get_logger("runner")
 
@@ -53,14 +53,16 @@ class RepeatedWork:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Repeat the work until `stop` is set."""
+        backoff = Backoff(_FIRST_PAUSE_S, self._period_s)
         while not stop.is_set():
             try:
                 pause_s = 0.0 if await self._work() is True else self._period_s
             except Exception as error:  # noqa: BLE001 - after any error the next round may succeed
-                pause_s = min(self._period_s, _FIRST_PAUSE_S * 2 ** min(self._fault.attempts, _DOUBLINGS))
+                pause_s = backoff.next_s()
                 log_fault(_log, "runner.work.failed", error, retry_in_s=pause_s, noted_in=self._fault, work=self._name)
             else:
                 self._fault.clear()
+                backoff.reset()
             if pause_s:
                 await wait_for_event(stop, pause_s)
 

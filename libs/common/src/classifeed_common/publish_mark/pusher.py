@@ -15,6 +15,7 @@ from classifeed_common.db import Database, Tx, rows_of
 from classifeed_common.db.rows import RowsOf
 from classifeed_common.errors import DomainError
 from classifeed_common.lease import Lease, LeasedWork, LeaseLost, Leases
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.gathering import gather_records
 from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.publish_mark.cursor import DueCursor
@@ -144,7 +145,7 @@ class MarkPusher:
 
     async def _push_until(self, lease: Lease, stopping: asyncio.Event) -> None:
         self._cursor.reset()
-        idle_s, backoff_s = _FIRST_PAUSE_S, _FIRST_BACKOFF_S
+        idle, backoff = Backoff(_FIRST_PAUSE_S, self._max_idle_s), Backoff(_FIRST_BACKOFF_S, self._max_backoff_s)
         while not stopping.is_set():
             self._woken.clear()
             began_s = time.monotonic()
@@ -160,21 +161,19 @@ class MarkPusher:
                 continue
             except Exception as error:  # noqa: BLE001 - rows must not be skipped after any error
                 self._work.fault.note(error)
-                pause_s = max(backoff_s, (error.retry_after_s or 0.0) if isinstance(error, DomainError) else 0.0)
+                pause_s = max(backoff.next_s(), (error.retry_after_s or 0.0) if isinstance(error, DomainError) else 0.0)
                 log_fault(_log, "push.failed", error, retry_in_s=pause_s, mark=self._name)
                 self._cursor.reset()  # the rows of the read are still due
                 await wait_for_event(stopping, pause_s)  # new rows do not shorten the pause
-                backoff_s = min(backoff_s * 2, self._max_backoff_s)
                 continue
             self._work.fault.clear()
-            backoff_s = _FIRST_BACKOFF_S
+            backoff.reset()
             if found:
-                idle_s = _FIRST_PAUSE_S
+                idle.reset()
                 if self._gather_s and found < self._batch:
                     await gather_records(began_s, stopping, longest_s=self._gather_s)
             else:
-                await wait_for_event(self._woken, idle_s)
-                idle_s = min(idle_s * 2, self._max_idle_s)
+                await wait_for_event(self._woken, idle.next_s())
 
     async def _push_batch(self, lease: Lease) -> int:
         """Push the first due rows that are not paused; return their number."""

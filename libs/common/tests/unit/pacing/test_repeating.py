@@ -51,13 +51,6 @@ async def test_faults_of_any_kind_are_retried_ever_later_up_to_the_period(pauses
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60, 1, 60]
 
 
-async def test_a_fault_of_months_is_retried_too(pauses: list[float]) -> None:
-    sweep = Sweep(OSError("full"))
-    sweep.work._fault.attempts = 100_000
-    await sweep.work.run(sweep.stop)
-    assert pauses == [60]
-
-
 async def test_one_that_lasts_is_named_until_it_is_over(pauses: list[float]) -> None:
     sweep = Sweep(OSError("full"), OSError("full"), OSError("full"), False, False)
     await sweep.work.run(sweep.stop)

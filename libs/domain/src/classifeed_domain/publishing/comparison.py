@@ -15,6 +15,7 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unimplemented
 from classifeed_common.lease import Lease, LeasedWork, LeaseLost, Leases
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import REPAIRED_DOCUMENTS
@@ -132,7 +133,7 @@ class RegistryComparison:
         )
 
     async def _compare_until(self, lease: Lease, stopping: asyncio.Event) -> None:
-        backoff_s = _FIRST_BACKOFF_S
+        backoff = Backoff(_FIRST_BACKOFF_S, _LONGEST_BACKOFF_S)
         is_hurried = True
         while not stopping.is_set():
             try:
@@ -142,12 +143,14 @@ class RegistryComparison:
                 is_hurried = True
                 continue
             except Exception as error:  # noqa: BLE001 - no other process compares
-                log_fault(_log, "documents.comparison.failed", error, retry_in_s=backoff_s, noted_in=self._work.fault)
-                await wait_for_event(stopping, backoff_s)
-                backoff_s, is_hurried = min(backoff_s * 2, _LONGEST_BACKOFF_S), True
+                pause_s = backoff.next_s()
+                log_fault(_log, "documents.comparison.failed", error, retry_in_s=pause_s, noted_in=self._work.fault)
+                await wait_for_event(stopping, pause_s)
+                is_hurried = True
                 continue
             self._work.fault.clear()
-            backoff_s, is_hurried = _FIRST_BACKOFF_S, False
+            backoff.reset()
+            is_hurried = False
 
     async def _compare(self, lease: Lease, stopping: asyncio.Event, *, is_hurried: bool) -> None:
         """Compare all pages once, then wait until the next round is due."""

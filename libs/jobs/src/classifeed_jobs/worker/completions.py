@@ -10,6 +10,7 @@ import structlog
 
 from classifeed_common.db import Database, Tx, is_passing_fault
 from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import FAILED, KEPT, ClaimKey, Completion
 from classifeed_jobs.claim.damage import set_aside, set_damaged_aside
@@ -108,7 +109,7 @@ class Completions:
             await self._session.close()
 
     async def _write(self, batch: list[Completion]) -> None:
-        wait_s = _FIRST_WAIT_S
+        backoff = Backoff(_FIRST_WAIT_S, _LONGEST_WAIT_S)
         attempts = 0
         while True:
             attempts += 1
@@ -120,10 +121,10 @@ class Completions:
                 if not is_passing_fault(error):
                     await self._write_apart(batch, error)
                     return
+                wait_s = backoff.next_s()
                 log_fault(_log, "worker.complete.failed", error, retry_in_s=wait_s, jobs=len(batch))
                 self.fault.note(error)
             await asyncio.sleep(wait_s)
-            wait_s = min(_LONGEST_WAIT_S, wait_s * 2)
         self.fault.clear()
         _report(refused, is_repeated=attempts > 1)
 
@@ -171,17 +172,17 @@ class Completions:
 
     async def _persist(self, write: Callable[[Tx], Awaitable[int]]) -> int:
         """Call `write` until the database responds, and return its result; 0 after a permanent error."""
-        wait_s = _FIRST_WAIT_S
+        backoff = Backoff(_FIRST_WAIT_S, _LONGEST_WAIT_S)
         while True:
             try:
                 async with self._session.use() as connection:
                     return await write(connection)
             except Exception as error:  # noqa: BLE001 - any error is retried, or logged
+                wait_s = backoff.next_s()
                 log_fault(_log, "worker.complete.failed", error, retry_in_s=wait_s)
                 if not is_passing_fault(error):
                     return 0
             await asyncio.sleep(wait_s)
-            wait_s = min(_LONGEST_WAIT_S, wait_s * 2)
 
 
 def _report(refused: list[Completion], *, is_repeated: bool) -> None:

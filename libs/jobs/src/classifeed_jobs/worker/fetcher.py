@@ -14,6 +14,7 @@ import structlog
 from classifeed_common.db import Tx
 from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.faults.passing import is_passing
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import Claim
 from classifeed_jobs.claim.damage import set_damaged_aside
@@ -117,17 +118,17 @@ class Fetcher:
 
     async def run(self) -> None:
         """Claim until `close`. Errors are retried with back-off."""
-        fault_wait_s = _FAULT_FIRST_S
+        backoff = Backoff(_FAULT_FIRST_S, _FAULT_LONGEST_S)
         while not self._is_closing:
             self._woken.clear()
             try:
                 await self._poll()
-                fault_wait_s = _FAULT_FIRST_S
+                backoff.reset()
                 self.fault.clear()
             except Exception as error:  # noqa: BLE001 - any error is retried
-                log_fault(_log, "worker.claim.failed", error, retry_in_s=fault_wait_s, noted_in=self.fault)
-                self._next_poll_s = time.monotonic() + fault_wait_s
-                fault_wait_s = min(_FAULT_LONGEST_S, fault_wait_s * 2)
+                pause_s = backoff.next_s()
+                log_fault(_log, "worker.claim.failed", error, retry_in_s=pause_s, noted_in=self.fault)
+                self._next_poll_s = time.monotonic() + pause_s
             await self._wait()
 
     async def _wait(self) -> None:

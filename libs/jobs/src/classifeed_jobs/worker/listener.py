@@ -10,6 +10,7 @@ import psycopg
 import structlog
 
 from classifeed_common.db import Database
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 
 _log = structlog.get_logger("classifeed_jobs.worker.listener")
@@ -36,18 +37,18 @@ class Listener:
 
     async def run(self) -> None:
         """Listen until cancelled; reconnect with back-off."""
-        wait_s = _FIRST_WAIT_S
+        backoff = Backoff(_FIRST_WAIT_S, _LONGEST_WAIT_S)
         while True:
             try:
                 async with self._db.dedicated_connection() as connection:
                     await connection.execute(f"LISTEN {CHANNEL}")
-                    wait_s = _FIRST_WAIT_S
+                    backoff.reset()
                     self._on_gap()
                     while True:
                         async for notification in connection.notifies(timeout=_CHECK_EVERY_S):
                             self._on_payload(notification.payload)
                         await connection.execute("SELECT 1")
             except (psycopg.Error, OSError) as error:
+                wait_s = backoff.next_s()
                 log_fault(_log, "worker.listen.lost", error, retry_in_s=wait_s)
             await asyncio.sleep(wait_s)
-            wait_s = min(_LONGEST_WAIT_S, wait_s * 2)

@@ -15,6 +15,7 @@ from classifeed_common.errors import DomainError, FailedPrecondition
 from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Lease
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.tracing import queue_spans
 from classifeed_indexer.app.convert_elements import ConvertElements
@@ -108,17 +109,18 @@ class Deliverer:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Deliver until `stop` is set; retry while Kafka, the receiver or the database is unavailable."""
-        pause_s = 0.0
+        backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         while not stop.is_set():
             try:
                 await self._deliver_or_reposition()
                 pause_s = 0.0
+                backoff.reset()
                 self._fault.clear()
             except Exception as error:
                 if not (isinstance(error, DomainError) or is_passing_fault(error)):
                     raise
                 self._fault.note(error)
-                pause_s = min(max(2 * pause_s, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
+                pause_s = backoff.next_s()
                 log_fault(_log, "indexer.delivery.waits", error, retry_in_s=pause_s, client=self._receiver.client)
             if pause_s or not self._active():
                 await _first_of(stop, self._changed, limit_s=pause_s or _LEASE_PAUSE_S)

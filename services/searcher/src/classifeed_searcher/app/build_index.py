@@ -19,6 +19,7 @@ import structlog
 from classifeed.documents.v1 import schema_pb2
 from classifeed.documents.v1.index_queue_service_pb2 import RegistryPosition
 from classifeed_common.errors import DomainError, FailedPrecondition
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.clients.receiver import ReceiverClient, ScannedPage
@@ -121,7 +122,7 @@ class BuildIndex:
 
     async def _retried(self, call: Callable[[], Awaitable[T]], rebuild: Rebuild) -> T:
         """Call until it succeeds and return the result; meanwhile `rebuild.blocked_by` has the last error."""
-        pause_s = _FIRST_PAUSE_S
+        backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         while True:
             try:
                 result = await call()
@@ -129,9 +130,9 @@ class BuildIndex:
                 raise
             except DomainError as error:
                 rebuild.blocked_by = error.message
+                pause_s = backoff.next_s()
                 log_fault(_log, "searcher.rebuild.waits", error, retry_in_s=pause_s, client=self._receiver.client)
                 await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             else:
                 rebuild.blocked_by = ""
                 return result

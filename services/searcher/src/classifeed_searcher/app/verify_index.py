@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_domain.document_shards import SHARDS
@@ -67,6 +68,7 @@ class IndexVerifier:
         self._next_repair_s = float("-inf")
         self._fault = LastingFault()
         self._pause_s = _PAUSE_S
+        self._backoff = Backoff(2 * _PAUSE_S, _LONGEST_PAUSE_S)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; faults are retried."""
@@ -86,9 +88,10 @@ class IndexVerifier:
             try:
                 await self.verify_once(generation)
                 self._fault.clear()
+                self._backoff.reset()
                 self._pause_s = _PAUSE_S
             except Exception as error:  # noqa: BLE001 - searches continue after any error
-                self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)  # do not add load to an overloaded receiver
+                self._pause_s = self._backoff.next_s()  # do not add load to an overloaded receiver
                 log_fault(
                     _log,
                     "searcher.digest.waits",

@@ -13,6 +13,7 @@ import structlog
 from classifeed.search.v1.search_service_pb2 import SearchRequest
 from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.errors import Unavailable
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_searcher.app.search_documents import search_here
 from classifeed_searcher.app.search_index import prepare_search
 from classifeed_searcher.metrics import SEARCH_PROCESSES_LOST
@@ -164,7 +165,7 @@ class SearchProcesses:
 
     async def _keep(self, number: int) -> None:
         """Keep one process running."""
-        pause_s = _FIRST_PAUSE_S
+        backoff = Backoff(2 * _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         while True:
             try:
                 process = SearchProcess(self._memory_mb, self._children)
@@ -180,8 +181,11 @@ class SearchProcesses:
                         _log.warning("searcher.search_process.lost", pid=process.pid)
                 finally:
                     await process.close()
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S) if why else _FIRST_PAUSE_S
-            if why:
+            pause_s = _FIRST_PAUSE_S
+            if not why:
+                backoff.reset()
+            else:
+                pause_s = backoff.next_s()
                 self._faults[number] = why
                 _log.warning("searcher.search_process.not_started", why=why, retry_in_s=pause_s)
                 await self._change(has_served=bool(self._ready()))

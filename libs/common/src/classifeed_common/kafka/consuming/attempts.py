@@ -14,6 +14,7 @@ from classifeed_common.errors import Unavailable, describe_fault
 from classifeed_common.faults.interruptions import INTERRUPTIONS
 from classifeed_common.kafka.consuming.reader import PartitionReader
 from classifeed_common.kafka.positions import LogLost, ZombieConsumer
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry import metrics
 from classifeed_common.telemetry.fault_log import log_fault
 
@@ -77,13 +78,14 @@ class Attempts:
             ZombieConsumer, LogLost: raised by the attempt, at once.
         """
         generation = self._reader.generation
-        pause_s = FIRST_PAUSE_S
+        backoff = Backoff(FIRST_PAUSE_S, self._max_pause_s)
         while True:
             try:
                 result = await self.once(attempt)
             except (ZombieConsumer, LogLost, *INTERRUPTIONS):
                 raise
             except BaseException as error:  # noqa: BLE001 - nothing can be read without it: any error is retried
+                pause_s = backoff.next_s()
                 metrics.BLOCKED.labels(self._group).inc()
                 self.fault = describe_fault(error)
                 is_repeated = pause_s > FIRST_PAUSE_S
@@ -94,7 +96,6 @@ class Attempts:
                 self.fault = ""
                 return result
             await self._wait(pause_s, generation, stop)
-            pause_s = min(pause_s * 2, self._max_pause_s)
 
     async def _wait(self, pause_s: float, generation: int, stop: asyncio.Event) -> None:
         until = time.monotonic() + pause_s

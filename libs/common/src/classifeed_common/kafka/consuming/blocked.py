@@ -13,6 +13,7 @@ from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.kafka.consuming.attempts import FIRST_PAUSE_S
 from classifeed_common.kafka.positions import GroupPartition
 from classifeed_common.kafka.records import Record
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry import metrics
 from classifeed_common.telemetry.fault_log import log_fault
 
@@ -24,8 +25,8 @@ _AT_ONCE_S: Final = 0.02
 @dataclass(slots=True)
 class _Blocked:
     records: Sequence[Record]
+    backoff: Backoff
     fault: LastingFault = field(default_factory=LastingFault)
-    pause_s: float = FIRST_PAUSE_S
     due_s: float = field(default=0.0)
 
 
@@ -53,18 +54,19 @@ class BlockedPartitions:
     def block(self, part: GroupPartition, records: Sequence[Record], error: BaseException) -> None:
         """Record a failed attempt; the partition is due again after a pause that doubles each time."""
         now_s = time.monotonic()
-        blocked = self._blocked.setdefault(part, _Blocked(records))
+        blocked = self._blocked.setdefault(part, _Blocked(records, Backoff(FIRST_PAUSE_S, self._max_pause_s)))
         blocked.records = records
         blocked.fault.note(error)
         attempts = blocked.fault.attempts
-        blocked.due_s = now_s + blocked.pause_s
+        pause_s = blocked.backoff.next_s()
+        blocked.due_s = now_s + pause_s
         metrics.BLOCKED.labels(part.group).inc()
         if attempts & (attempts - 1) == 0:  # log attempts 1, 2, 4, 8 …: a dozen lines an hour
             log_fault(
                 _log,
                 "consumer.partition.blocked",
                 error,
-                retry_in_s=blocked.pause_s,
+                retry_in_s=pause_s,
                 is_repeated=attempts > 1,
                 group=part.group,
                 topic=part.topic,
@@ -72,7 +74,6 @@ class BlockedPartitions:
                 offset=records[0].offset,
                 attempts=attempts,
             )
-        blocked.pause_s = min(blocked.pause_s * 2, self._max_pause_s)
 
     def unblock(self, part: GroupPartition) -> bool:
         """Record a successful attempt; return whether the partition was blocked."""

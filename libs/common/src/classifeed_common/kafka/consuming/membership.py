@@ -15,6 +15,7 @@ import structlog
 from classifeed_common.errors import times
 from classifeed_common.kafka.consuming.reader import PartitionReader
 from classifeed_common.kafka.probe import are_brokers_reachable
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry import metrics
 
 _log = structlog.get_logger(__name__)
@@ -43,7 +44,8 @@ class Membership:
         self._reader = reader
         self._bootstrap = bootstrap
         self._group = group
-        self._first_max_wait_s = self._max_wait_s = max_wait_s
+        self._backoff = Backoff(max_wait_s, _LONGEST_MAX_WAIT_S)
+        self._max_wait_s = self._backoff.next_s()
         self._probe: asyncio.Task[bool] | None = None
         self._next_probe_s = 0.0
         self._idle_since_s: float | None = None
@@ -59,7 +61,8 @@ class Membership:
         now_s = time.monotonic()
         if self._reader.joined and not starves:
             self._idle_since_s = self._reachable_since_s = None
-            self._max_wait_s, self._replaced = self._first_max_wait_s, 0
+            self._backoff.reset()
+            self._max_wait_s, self._replaced = self._backoff.next_s(), 0
             return
         if self._idle_since_s is None:
             self._idle_since_s = now_s
@@ -96,4 +99,4 @@ class Membership:
         metrics.REOPENED.labels(self._group).inc()
         await self._reader.reopen()
         self._reachable_since_s = now_s
-        self._max_wait_s = min(self._max_wait_s * 2, _LONGEST_MAX_WAIT_S)
+        self._max_wait_s = self._backoff.next_s()

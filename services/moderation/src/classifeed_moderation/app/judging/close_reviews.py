@@ -10,6 +10,7 @@ import structlog
 
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.repeating import RepeatedWork
 from classifeed_moderation.clients.pacer import Pacer
 from classifeed_moderation.clients.verdict_service import CloseOutcome, VerdictService
@@ -51,7 +52,6 @@ class ReviewCloser:
         self._database = database
         self._service = service
         self._clock = clock
-        self._check_s = check_interval_s
         self._work = RepeatedWork(
             self.round,
             period_s=check_interval_s,
@@ -62,7 +62,7 @@ class ReviewCloser:
         )
         self._batch = batch
         self._pacer = pacer
-        self._pause_s = 0.0
+        self._backoff = Backoff(check_interval_s, _LONGEST_PAUSE_S)
         self._paused_until_s = clock.monotonic_s()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -89,13 +89,13 @@ class ReviewCloser:
             await self._pacer.wait(len(keys))
         outcome, fault = await self._service.close_reviews([each.sent_key for each in keys])
         if outcome is CloseOutcome.CLOSED:
-            self._pause_s = 0.0
+            self._backoff.reset()
             async with self._database.transaction() as tx:
                 await closings.put_off_closings(tx, keys, repeat_s=_REPEAT_S)
             return True
-        self._pause_s = min(max(self._pause_s * 2, self._check_s), _LONGEST_PAUSE_S)
+        pause_s = self._backoff.next_s()
         if outcome is CloseOutcome.UNKNOWN:
-            self._pause_s = _LONGEST_PAUSE_S
-        self._paused_until_s = self._clock.monotonic_s() + self._pause_s
-        _log.info("moderation.closings.refused", outcome=outcome, fault=fault, retry_in_s=self._pause_s)
+            pause_s = _LONGEST_PAUSE_S
+        self._paused_until_s = self._clock.monotonic_s() + pause_s
+        _log.info("moderation.closings.refused", outcome=outcome, fault=fault, retry_in_s=pause_s)
         return False

@@ -11,6 +11,7 @@ import structlog
 
 from classifeed_common.db import is_passing_fault
 from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.decisions.record_verdicts import Recordable, VerdictRecorder, WithPeople
@@ -109,8 +110,9 @@ class TextJudge:
     async def _record(self, found: Sequence[Recordable]) -> None:
         """Record verdicts, retrying through a restart of the database: the same verdicts must not be paid for twice."""
         limit_s = time.monotonic() + _RECORD_LIMIT_S
-        pause_s = _RECORD_PAUSE_S
+        backoff = Backoff(_RECORD_PAUSE_S, _RECORD_LONGEST_PAUSE_S)
         while True:
+            pause_s = backoff.next_s()
             try:
                 await self._recorder.record(found, gathers=True)
             except Exception as error:
@@ -120,7 +122,6 @@ class TextJudge:
             else:
                 return
             await asyncio.sleep(pause_s)
-            pause_s = min(pause_s * 2, _RECORD_LONGEST_PAUSE_S)
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
         """Request verdicts when the breaker permits it; nothing is recorded."""
