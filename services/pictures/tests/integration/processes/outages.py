@@ -35,7 +35,9 @@ _END: Final = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = {backend} AND state = 'idle in transaction'
 """
 _STATE: Final = """
-SELECT p::text, (SELECT array_agg(s::text ORDER BY s::text) FROM stored_pictures s WHERE s.url_hash = p.url_hash)
+SELECT (to_jsonb(p) - 'mark')::text,
+       (SELECT array_agg((to_jsonb(s) - 'mark')::text ORDER BY s.namespace, s.group_id, s.name)
+          FROM stored_pictures s WHERE s.url_hash = p.url_hash)
   FROM pictures p WHERE NOT is_put ORDER BY 1
 """
 
