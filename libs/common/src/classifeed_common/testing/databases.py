@@ -16,6 +16,7 @@ from classifeed_common.db.migrations import migrate
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 
 _CLOSE_LIMIT_S = 60.0
+_RESTORES = 5
 
 MigratedDatabase = Callable[..., Awaitable[Database]]
 
@@ -96,7 +97,20 @@ class TableBackup:
                 await tx.execute(f"CREATE TABLE {_copy_of(table)} AS TABLE {table}")
 
     async def restore(self) -> None:
-        """Restore the copies in one transaction; may be repeated."""
+        """Restore the copies in one transaction; may be repeated.
+
+        The service goes on reading the tables in its own order, so a deadlock is possible: the restore is tried again.
+        """
+        for attempts_left in reversed(range(_RESTORES)):
+            try:
+                await self._restore_once()
+            except psycopg.errors.DeadlockDetected:
+                if not attempts_left:
+                    raise
+            else:
+                return
+
+    async def _restore_once(self) -> None:
         async with self._database.transaction() as tx:
             await tx.execute(f"TRUNCATE {', '.join(self._tables)}")
             for table in self._tables:

@@ -93,7 +93,7 @@ BAD = [
     ("", "URL_INVALID", "missing"),
     ("http://example.com/\0", "URL_INVALID", "NUL"),
     ("http://example.com/" + "a" * 4096, "URL_INVALID", "4115 characters"),
-    ("http://example.com/" + "к" * 1000, "URL_INVALID", "6019 characters once"),
+    ("http://example.com/" + "к" * 1000, "URL_INVALID", "6019 characters when encoded"),
 ]
 
 

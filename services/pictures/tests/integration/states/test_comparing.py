@@ -191,7 +191,7 @@ async def test_an_export_that_is_not_whole_deletes_nothing(
     offers[0].is_cut = fault == "cut"
     offers[0].wrong_count = int(fault == "count")
     offers[0].is_altered = fault == "digest"
-    with pytest.raises(Unavailable, match="not whole"):
+    with pytest.raises(Unavailable, match="incomplete"):
         await comparing.compare()
     assert await comparing.noticed() == set()
 
