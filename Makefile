@@ -92,7 +92,7 @@ stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schema
 	$(BIN)/python -m tools.chart_readmes
 	$(BIN)/python -m tools.dashboards
 
-pages: setup  ## write the pages of docs/reference that are made from the code
+pages: setup  ## write the pages and charts of docs that are made from the code
 	$(BIN)/python -m tools.pages
 
 pictures: setup  ## draw the README's pictures: the demo on a terminal, and the diagram of the suite

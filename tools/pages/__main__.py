@@ -1,40 +1,51 @@
-"""Write the generated pages of docs/reference (`make pages`); `--check` only compares them."""
+"""Write the generated pages and charts of docs (`make pages`); `--check` only compares them."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from tools import mutations
-from tools.pages import cli, error_codes, fetch_codes, formats, metrics
+from tools.pages import benchmarks, charts, cli, error_codes, fetch_codes, formats, metrics
 
-REFERENCE: Final = Path(__file__).parents[2] / "docs" / "reference"
+DOCS: Final = Path(__file__).parents[2] / "docs"
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
-    "cli.md": cli.render,
-    "error-codes.md": error_codes.render,
-    "fetch-codes.md": fetch_codes.render,
-    "metrics.md": metrics.render,
-    "mutations.md": mutations.render,
-    **{f"formats/{name}": render for name, render in formats.PAGES.items()},
+    "benchmarks.md": benchmarks.render,
+    **{
+        f"pictures/benchmarks/{name}.svg": partial(charts.draw, name, subject.one_unit)
+        for name, subject in benchmarks.SUBJECTS.items()
+    },
+    "reference/cli.md": cli.render,
+    "reference/error-codes.md": error_codes.render,
+    "reference/fetch-codes.md": fetch_codes.render,
+    "reference/metrics.md": metrics.render,
+    "reference/mutations.md": mutations.render,
+    **{f"reference/formats/{name}": render for name, render in formats.PAGES.items()},
 }
 
 
 def main() -> int:
     """Run the command line; return the exit code."""
-    parser = argparse.ArgumentParser(description="Write the pages of docs/reference that are made from the code.")
+    parser = argparse.ArgumentParser(description="Write the pages and charts of docs that are made from the code.")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
     options = parser.parse_args()
-    stale = [name for name, render in PAGES.items() if (REFERENCE / name).read_text("utf-8") != render()]
-    for name in stale:
+    stale = {name: text for name, render in PAGES.items() if (text := render()) != _read(DOCS / name)}
+    for name, text in stale.items():
         if options.check:
-            print(f"docs/reference/{name} is out of date: run `make pages`", file=sys.stderr)
+            print(f"docs/{name} is out of date: run `make pages`", file=sys.stderr)
         else:
-            (REFERENCE / name).write_text(PAGES[name](), "utf-8")
-            print(f"docs/reference/{name}")
+            (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
+            (DOCS / name).write_text(text, "utf-8")
+            print(f"docs/{name}")
     return int(options.check and bool(stale))
+
+
+def _read(page: Path) -> str | None:
+    return page.read_text("utf-8") if page.exists() else None
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tools.pages.__main__ import PAGES, REFERENCE
+from tools.pages.__main__ import DOCS, PAGES
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_up_to_date(name: str) -> None:
-    assert (REFERENCE / name).read_text("utf-8") == PAGES[name](), "run `make pages`"
+    assert (DOCS / name).read_text("utf-8") == PAGES[name](), "run `make pages`"
