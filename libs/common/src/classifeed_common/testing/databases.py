@@ -99,7 +99,7 @@ class TableBackup:
     async def restore(self) -> None:
         """Restore the copies in one transaction; may be repeated.
 
-        The service goes on reading the tables in its own order, so a deadlock is possible: the restore is tried again.
+        The service reads the tables meanwhile, in its own order. After a deadlock the restore is tried again.
         """
         for attempts_left in reversed(range(_RESTORES)):
             try:
