@@ -8,7 +8,6 @@ changes the working tree, so an interrupted run leaves no mutated source, and se
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import signal
@@ -24,6 +23,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from tools.arguments import parser_of
 from tools.mutation_list import MUTATIONS, Mutation
 
 ROOT: Final = Path(__file__).parents[1]
@@ -151,7 +151,7 @@ def _failed(report: Path) -> Iterator[str]:
 
 def main() -> int:
     """Run the command line; return the exit code."""
-    parser = argparse.ArgumentParser(description="Run the tests against code that is broken on purpose.")
+    parser = parser_of(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="mutations to run; all of them if none is named")
     parser.add_argument("--processes", type=int, default=_PROCESSES, help="how many run at a time (default: 2)")
     options = parser.parse_args()

@@ -8,7 +8,6 @@ and YAML. It only counts: a person rewrites.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import io
 import re
@@ -19,6 +18,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeGuard
+
+from tools.arguments import parser_of
 
 ROOT: Final = Path(__file__).parents[1]
 LONGEST: Final = 35
@@ -173,11 +174,10 @@ def tracked(paths: list[str]) -> list[str]:
 
 def main() -> int:
     """Run the command line; return the exit code."""
-    parser = argparse.ArgumentParser(description="Count words and sentences that docs and comments should not have.")
+    parser = parser_of(__doc__, list="print each place")
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="files and folders; the whole repository if none is named"
     )
-    parser.add_argument("--list", action="store_true", help="print each place")
     options = parser.parse_args()
     counts: Counter[tuple[str, str]] = Counter()
     for path in tracked(options.paths):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tools import mutations
+from tools.arguments import parse
 from tools.pages import benchmarks, charts, cli, error_codes, fetch_codes, formats, metrics
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
@@ -30,9 +30,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
 
 def main() -> int:
     """Run the command line; return the exit code."""
-    parser = argparse.ArgumentParser(description="Write the pages and charts of docs that are made from the code.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
-    options = parser.parse_args()
+    options = parse(__doc__, check="write nothing; fail if a page is out of date")
     stale = {name: text for name, render in PAGES.items() if (text := render()) != _read(DOCS / name)}
     for name, text in stale.items():
         if options.check:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 import msgspec
 
+from tools.arguments import parser_of
 from tools.pages.results import FOLDER, parse, subjects
 
 
 def main() -> None:
     """Check the line and append it."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("subject", choices=subjects(), help="name of the file in bench/results, without .jsonl")
     subject = parser.parse_args().subject
     line = sys.stdin.read().strip()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-
+from tools.arguments import parser_of
 from tools.pictures import DIAGRAM, RECORDING, TERMINAL
 from tools.pictures.diagram import draw_diagram
 from tools.pictures.facts import facts_of
@@ -13,7 +12,7 @@ from tools.pictures.terminal import draw_terminal
 
 def main() -> None:
     """Write the pictures."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--record", action="store_true", help="run the demo first and record it")
     if parser.parse_args().record:
         RECORDING.write_text(record_demo(), encoding="utf-8")

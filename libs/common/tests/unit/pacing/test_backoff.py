@@ -8,6 +8,7 @@ from classifeed_common.pacing.backoff import Backoff
 def test_pauses_double_up_to_the_longest_and_begin_again() -> None:
     backoff = Backoff(1, 5)
     assert [backoff.next_s() for _ in range(5)] == [1, 2, 4, 5, 5]
+    assert [backoff.next_s() for _ in range(100_000)][-1] == 5, "faults of months"
     backoff.reset()
     assert backoff.next_s() == 1
 

@@ -17,7 +17,7 @@ from classifeed_jobs import Exponential, FailedJob, JobContext, JobRequest, JobS
 from classifeed_pictures.app.events.report_load import LoadReporter
 from classifeed_pictures.app.files.check_robots import RulesPending
 from classifeed_pictures.app.files.download_picture import PictureDownloader
-from classifeed_pictures.domain.order_keys import download_key
+from classifeed_pictures.domain.lifecycle.order_keys import download_key
 from classifeed_pictures.jobs.orders import OrderArgs
 
 QUEUE: Final = "pictures.download"

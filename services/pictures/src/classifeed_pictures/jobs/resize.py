@@ -9,7 +9,7 @@ from classifeed_common.db import Tx
 from classifeed_jobs import Exponential, FailedJob, JobContext, JobStore, Registry
 from classifeed_pictures.app.events.report_load import LoadReporter
 from classifeed_pictures.app.files.resize_picture import PictureResizer
-from classifeed_pictures.domain.order_keys import resize_key
+from classifeed_pictures.domain.lifecycle.order_keys import resize_key
 from classifeed_pictures.jobs.orders import OrderArgs
 
 QUEUE: Final = "pictures.resize"

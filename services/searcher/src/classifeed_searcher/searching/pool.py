@@ -181,14 +181,14 @@ class SearchProcesses:
                         _log.warning("searcher.search_process.lost", pid=process.pid)
                 finally:
                     await process.close()
-            pause_s = _FIRST_PAUSE_S
-            if not why:
-                backoff.reset()
-            else:
+            if why:
                 pause_s = backoff.next_s()
                 self._faults[number] = why
                 _log.warning("searcher.search_process.not_started", why=why, retry_in_s=pause_s)
                 await self._change(has_served=bool(self._ready()))
+            else:
+                pause_s = _FIRST_PAUSE_S
+                backoff.reset()
             await asyncio.sleep(pause_s)
 
     async def _serve(self, process: SearchProcess) -> None:

@@ -8,11 +8,10 @@ from typing import Any, Final
 import structlog
 
 from classifeed.pictures.v1.events_pb2 import LookAgain
-from classifeed.pictures.v1.requests_pb2 import PictureNotice
 from classifeed_common.blobs import DamagedBlob
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.outbox import Outbox
-from classifeed_pictures.app.events.compose_messages import notice_messages
+from classifeed_pictures.app.events.compose_messages import look_messages
 from classifeed_pictures.store.states import read_now
 
 _SQL: Final = load_queries("classifeed_pictures.store", "damaged.sql")
@@ -30,12 +29,8 @@ async def refetch_damaged(tx: Tx, damaged: Sequence[DamagedBlob], *, outbox: Out
 
 async def fetch_again(tx: Tx, pictures: Sequence[tuple[Any, ...]], *, outbox: Outbox) -> None:
     """Send notices, from pairs of URL and `is_put`, that have held pictures downloaded again."""
-    now = await read_now(tx)
-    notices = []
     for url, is_put in pictures:
         if is_put:
             _log.error("pictures.picture.lost", url=url[:200], fix="put it again")
-            continue
-        look = LookAgain(force=True, refresh=True)
-        notices.append(PictureNotice(url=url, exact=True, notice_time=now, look_again=look))
-    await outbox.put(tx, notice_messages(notices))
+    looks = {url: LookAgain(force=True, refresh=True) for url, is_put in pictures if not is_put}
+    await outbox.put(tx, look_messages(looks, await read_now(tx)))

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from opentelemetry.context import Context
 
-from classifeed.pictures.v1.events_pb2 import AdoptPictures
+from classifeed.pictures.v1.events_pb2 import AdoptPictures, LookAgain
 from classifeed.pictures.v1.orders_pb2 import CopyOrder, DeleteOrder, DownloadOrder
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.requests_pb2 import (
@@ -112,6 +112,13 @@ def notice_messages(notices: Sequence[PictureNotice]) -> list[Message]:
         message_of(PICTURES_REQUESTS, part[0].url.encode("utf-8", "replace"), PictureNotices(notices=part))
         for part in split_by_size(notices)
     ]
+
+
+def look_messages(looks: Mapping[str, LookAgain], now: datetime) -> list[Message]:
+    """Return notices that have states checked again, by the URL of each state, as messages."""
+    return notice_messages(
+        [PictureNotice(url=url, exact=True, notice_time=now, look_again=look) for url, look in looks.items()]
+    )
 
 
 def _result(found: RequestResult) -> PictureResult:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from classifeed.pictures.v1.events_pb2 import LookAgain
-from classifeed.pictures.v1.requests_pb2 import PictureNotice
 from classifeed_common.db import Database, Tx
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import JobStore
 from classifeed_pictures.app.backups.refetch_damaged import fetch_again
-from classifeed_pictures.app.events.compose_messages import notice_messages
+from classifeed_pictures.app.events.compose_messages import look_messages
+from classifeed_pictures.domain.lifecycle.order_keys import download_key, resize_key
 from classifeed_pictures.domain.lifecycle.states import Holding
-from classifeed_pictures.domain.order_keys import download_key, resize_key
 from classifeed_pictures.store import marks
 from classifeed_pictures.store.damaged_rows import read_holdings
 from classifeed_pictures.store.states import read_now
@@ -98,12 +97,6 @@ class OrderRepeater:
         for (url, attempt), keys in awaited.items():
             if unknown.issuperset(keys):
                 lost.setdefault(url, []).append(attempt)
-        now = await read_now(tx)
-        notices = [
-            PictureNotice(
-                url=url, exact=True, notice_time=now, look_again=LookAgain(force=True, lost_attempts=attempts)
-            )
-            for url, attempts in lost.items()
-        ]
-        await outbox.put(tx, notice_messages(notices))
+        looks = {url: LookAgain(force=True, lost_attempts=attempts) for url, attempts in lost.items()}
+        await outbox.put(tx, look_messages(looks, await read_now(tx)))
         return 0

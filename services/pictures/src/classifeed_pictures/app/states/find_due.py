@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from classifeed.pictures.v1.events_pb2 import LookAgain
-from classifeed.pictures.v1.requests_pb2 import PictureNotice
 from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import Slice
-from classifeed_pictures.app.events.compose_messages import notice_messages
+from classifeed_pictures.app.events.compose_messages import look_messages
 from classifeed_pictures.store.states import list_due, read_now
 
 _BEGIN: Final = (datetime(1970, 1, 1, tzinfo=UTC), b"")
@@ -31,9 +30,7 @@ async def find_due(read: Tx, write: Tx, cursor: Sequence[str] | None, *, outbox:
     """
     after = _BEGIN if cursor is None else (datetime.fromisoformat(cursor[0]), bytes.fromhex(cursor[1]))
     rows = await list_due(read, after=after, limit=limit)
-    now = await read_now(write)
-    notices = [PictureNotice(url=row.url, exact=True, notice_time=now, look_again=LookAgain()) for row in rows]
-    await outbox.put(write, notice_messages(notices))
+    await outbox.put(write, look_messages({row.url: LookAgain() for row in rows}, await read_now(write)))
     if len(rows) < limit:
         return Slice(next=None, processed=len(rows))
     last: Any = rows[-1]
