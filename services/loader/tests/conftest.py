@@ -13,6 +13,7 @@ import pytest
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer
+from classifeed_common.rpc.context import Context
 
 
 @dataclass
@@ -129,7 +130,7 @@ class Tasks(TaskServiceServicer):
     drops_responses: int = 0
     held: asyncio.Event | None = None
 
-    async def CreateTask(self, request: CreateTaskRequest, context: grpc.aio.ServicerContext[Any, Any]) -> Task:
+    async def CreateTask(self, request: CreateTaskRequest, context: Context) -> Task:
         if self.down:
             await context.abort(grpc.StatusCode.UNAVAILABLE, "away")
         if self.refuses:

@@ -11,13 +11,13 @@ from importlib.resources import files
 from typing import Any, cast
 from uuid import UUID, uuid4
 
-import grpc
 import pytest
 import yaml
 
 from classifeed_common.clock import Clock, SystemClock
 from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
+from classifeed_common.rpc.context import Context
 from classifeed_common.snapshot import Loaded
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_moderation.app.decisions.apply_verdicts import Applied, Arrived, Rules, apply_verdicts
@@ -43,7 +43,7 @@ RETRY_S = 60.0
 PENDING_S = 600.0
 PROBE_S = 0.2
 # For servicer methods that are called as functions and ignore their context.
-NO_CONTEXT = cast(grpc.aio.ServicerContext[Any, Any], None)
+NO_CONTEXT = cast(Context, None)
 
 MakeModeration = Callable[..., Awaitable["Moderation"]]
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from typing import Any
 
 import grpc
 import grpc.aio
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthServicer
+
+from classifeed_common.rpc.context import Context
 
 OVERALL = ""
 
@@ -46,17 +47,13 @@ class Health(HealthServicer):
         self.set_serving(False)
         self._changed.set()
 
-    async def Check(
-        self, request: HealthCheckRequest, context: grpc.aio.ServicerContext[Any, Any]
-    ) -> HealthCheckResponse:
+    async def Check(self, request: HealthCheckRequest, context: Context) -> HealthCheckResponse:
         """Respond at once; NOT_FOUND for a service that is not served here."""
         if request.service not in self._services:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"{request.service} is not served here")
         return self._response()
 
-    async def Watch(
-        self, request: HealthCheckRequest, context: grpc.aio.ServicerContext[Any, Any]
-    ) -> AsyncIterator[HealthCheckResponse]:
+    async def Watch(self, request: HealthCheckRequest, context: Context) -> AsyncIterator[HealthCheckResponse]:
         """Respond at once and at each change."""
         if request.service not in self._services:
             yield HealthCheckResponse(status=HealthCheckResponse.SERVICE_UNKNOWN)

@@ -24,6 +24,7 @@ from classifeed_common.auth.policy import Policy
 from classifeed_common.auth.service_tokens import KeyStore, ServiceToken
 from classifeed_common.errors import Unauthenticated, Unavailable
 from classifeed_common.rpc.call import REQUEST_ID_KEY, UNSIGNED, enter_call
+from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.faults import explain
 from classifeed_common.rpc.refused_streams import read_rest
 from classifeed_common.rpc.status import DETAILS_KEY, to_status
@@ -35,7 +36,6 @@ from classifeed_common.telemetry.tracing import start_server_span
 
 _audit = structlog.get_logger(RPC_AUDIT)
 _audit_logger = logging.getLogger(RPC_AUDIT)
-Context = grpc.aio.ServicerContext[Any, Any]
 _CODES: Final = {code.value[0]: code for code in grpc.StatusCode}
 
 

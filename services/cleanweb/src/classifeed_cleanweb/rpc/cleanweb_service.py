@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
-
-import grpc.aio
+from typing import Any, Final
 
 from classifeed.cleanweb.v1.cleanweb_service_pb2 import (
     Callback,
@@ -36,9 +34,9 @@ from classifeed_cleanweb.store import callbacks
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition, NotFound
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.own_names import own_name
 
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_CALLBACKS: Final = 100
 
 

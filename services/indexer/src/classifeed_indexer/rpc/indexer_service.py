@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-import grpc.aio
 
 from classifeed.documents.v1.index_queue_service_pb2 import QueueCursor
 from classifeed.documents.v1.indexer_service_pb2 import (
@@ -18,11 +15,10 @@ from classifeed.documents.v1.indexer_service_pb2 import (
 )
 from classifeed.documents.v1.indexer_service_pb2_grpc import IndexerServiceServicer
 from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.rpc.context import Context
 from classifeed_domain.document_shards import SHARDS
 from classifeed_indexer.store.offsets import Offsets
 from classifeed_indexer.store.refills import Refill
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class IndexerService(IndexerServiceServicer):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Final
 
-import grpc.aio
 import structlog
 
 from classifeed.feeds.v1.feed_pb2 import Fetch
@@ -25,6 +24,7 @@ from classifeed.feeds.v1.feed_source_service_pb2_grpc import FeedSourceServiceSe
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.paging import page_token_refused
 from classifeed_domain.namespace_names import namespace_name, parse_namespace
 from classifeed_jobs import JobStore
@@ -32,7 +32,6 @@ from classifeed_loader.app.run_source import run_source
 from classifeed_loader.domain.fetches import FetchKey
 from classifeed_loader.store import reading, sources
 
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _log = structlog.get_logger(__name__)
 _DEFAULT_PAGE: Final = 50
 _DEFAULT_PAGE_SOURCES: Final = 500

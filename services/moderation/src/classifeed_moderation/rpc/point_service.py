@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final, TypeAlias
+from typing import Final
 from uuid import UUID
-
-import grpc.aio
 
 from classifeed.moderation.v1.subject_pb2 import AUTHOR_ROLE_UNSPECIFIED
 from classifeed.moderation.v1.subject_pb2 import AuthorRole as AuthorRoleValue
@@ -29,6 +27,7 @@ from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.paging import page_token_refused
 from classifeed_moderation.app.decisions.apply_verdicts import Rules
 from classifeed_moderation.app.judging.store_texts import TextStore
@@ -45,7 +44,6 @@ from classifeed_moderation.store import points, subjects
 from classifeed_moderation.store.points import Area, StoredComment
 from classifeed_moderation.store.subjects import StoredSubject
 
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_POINTS: Final = 100
 _SHOWN_COMMENTS: Final = 100
 _FIRST_ID: Final = UUID(int=0)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Final, TypeAlias
-
-import grpc.aio
+from typing import Final
 
 from classifeed.offers.v1.offer_pb2 import Offer, OfferContent, OfferStatus
 from classifeed.offers.v1.offer_service_pb2 import (
@@ -29,6 +27,7 @@ from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.paging import read_page_token, write_page_token
 from classifeed_domain.namespace_names import parse_namespace
 from classifeed_domain.offer_names import OfferName
@@ -45,7 +44,6 @@ from classifeed_offers.store import publishing, reading, republishing
 from classifeed_offers.store.reading import OfferRow
 from classifeed_offers.store.republishing import Scope
 
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_OFFERS: Final = 100
 _SHOWN_REFUSED: Final = 100
 # A page of large offers must fit into a message: it ends early, and the token continues after its last offer.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import grpc
 import pytest
@@ -31,6 +30,7 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2 import PutSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer, add_SchemaServiceServicer_to_server
 from classifeed_common.db import fetch_as
+from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.document_bodies import encode_body
@@ -39,8 +39,6 @@ from classifeed_offers.domain.documents import DueOffer, schema
 from classifeed_offers.store import publishing
 
 from ...conftest import Load, NewPublishing, Owner, Records
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class FakeReceiver(ReceiverServiceServicer, SchemaServiceServicer):

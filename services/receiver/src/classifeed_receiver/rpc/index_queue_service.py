@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
-
-import grpc.aio
+from typing import Final
 
 from classifeed.documents.v1 import index_queue_service_pb2 as pb
 from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.rpc.context import Context
 from classifeed_receiver.app.reading.append_failed import append_failed
 from classifeed_receiver.app.reading.digest_shards import ShardDigest, digest_shards
 from classifeed_receiver.app.reading.read_elements import ReadElements
@@ -29,8 +28,6 @@ from classifeed_receiver.store.queues import Failure
 _DEFAULT_LIMIT: Final = 100
 _DEFAULT_REFILL: Final = 1000
 _DEFAULT_PAGE_BYTES: Final = 3_500_000
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class IndexQueueService(IndexQueueServiceServicer):

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from typing import Any, Final
 
-import grpc.aio
 from google.rpc.error_details_pb2 import BadRequest
 
 from classifeed.documents.v1 import receiver_service_pb2 as pb
 from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceServicer
 from classifeed_common.db import Database
+from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.paging import read_page_token, write_page_token
 from classifeed_common.telemetry.tracing import queue_spans, traceparent_of
 from classifeed_receiver.app.pushing.check_positions import check_positions, read_positions
@@ -35,8 +35,6 @@ _STREAM_WINDOW: Final = 4
 _PAGE_DOCUMENTS: Final = 1000
 
 _ACK: Final = pb.PushResult(outcome=pb.PUSH_OUTCOME_ACK)
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class ReceiverService(ReceiverServiceServicer):

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import grpc.aio
-
 from classifeed.documents.v1 import schema_service_pb2 as pb
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import NotFound
+from classifeed_common.rpc.context import Context
 from classifeed_receiver.app.pushing.put_schema import put_schema
 from classifeed_receiver.domain.schemas import Epoch
 from classifeed_receiver.rpc.own_clients import require_own, require_readable
 from classifeed_receiver.store import schemas
 from classifeed_receiver.store.known_epochs import KnownEpochs
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class SchemaService(SchemaServiceServicer):

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, TypeAlias, cast
-
-import grpc
+from typing import cast
 
 from classifeed.documents.v1 import receiver_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed.search.v1.search_service_pb2_grpc import SearchServiceServicer
 from classifeed_common.errors import NotFound
+from classifeed_common.rpc.context import Context
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.search_documents import SearchDocuments
 from classifeed_searcher.domain.rebuild import Rebuild
 from classifeed_searcher.engine.index import Sums
 from classifeed_searcher.store.generation import EMERGENCY, MAIN
-
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class SearchService(SearchServiceServicer):

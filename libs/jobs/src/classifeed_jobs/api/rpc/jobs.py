@@ -27,6 +27,7 @@ from classifeed.jobs.v1.job_service_pb2 import (
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
 from classifeed_common.http.api.checking import checked, refusal
 from classifeed_common.pacing.waiting import wait_for_event
+from classifeed_common.rpc.context import Context
 from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.requests import (
     DEFAULT_PAGE,
@@ -37,7 +38,7 @@ from classifeed_jobs.api.requests import (
     checked_job_id,
 )
 from classifeed_jobs.api.rpc import messages
-from classifeed_jobs.api.rpc.methods import Context, caller_name
+from classifeed_jobs.api.rpc.methods import caller_name
 from classifeed_jobs.api.rpc.values import time_of
 from classifeed_jobs.model.job import TERMINAL, JobFilter
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
-import grpc.aio
-
 from classifeed_common.rpc.call import current_call
-
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 def caller_name() -> str:

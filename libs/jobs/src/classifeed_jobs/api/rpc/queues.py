@@ -17,11 +17,12 @@ from classifeed.jobs.v1.job_service_pb2 import (
     SetQueueLimitsRequest,
 )
 from classifeed_common.http.api.checking import checked
+from classifeed_common.rpc.context import Context
 from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.queue_requests import LimitsBody, checked_worker_token
 from classifeed_jobs.api.requests import DEFAULT_PAGE, MAX_LOCKS, checked_queue
 from classifeed_jobs.api.rpc import messages
-from classifeed_jobs.api.rpc.methods import Context, caller_name
+from classifeed_jobs.api.rpc.methods import caller_name
 
 
 class QueueMethods:

@@ -13,9 +13,10 @@ from classifeed.jobs.v1.job_service_pb2 import (
     ResumeScheduleRequest,
 )
 from classifeed_common.http.api.checking import checked
+from classifeed_common.rpc.context import Context
 from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.requests import DEFAULT_PAGE
-from classifeed_jobs.api.rpc.methods import Context, caller_name
+from classifeed_jobs.api.rpc.methods import caller_name
 from classifeed_jobs.api.rpc.schedule_messages import schedule_message, schedule_of
 from classifeed_jobs.api.schedule_requests import ScheduleBody, checked_schedule_name, checked_schedule_token
 

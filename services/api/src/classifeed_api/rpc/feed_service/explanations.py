@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from classifeed.feeds.v1.explanation_pb2 import ExplainOfferRequest, OfferExplanation
 from classifeed_api.app.explain_offer import ExplainOffer
-from classifeed_api.rpc.feed_service.context import Context
 from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.rpc.context import Context
 from classifeed_domain.offer_names import OfferName
 
 

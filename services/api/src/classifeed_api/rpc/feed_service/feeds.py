@@ -14,9 +14,9 @@ from classifeed_api.app.feeds.switch_feed import SwitchFeed
 from classifeed_api.app.feeds.update_feed import UpdateFeed
 from classifeed_api.domain.feeds import NO_CREDENTIALS, Feed
 from classifeed_api.domain.namespaces import NamespaceKey, namespace_to_load
-from classifeed_api.rpc.feed_service.context import Context
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.paging import read_page_token, write_page_token
 
 _DEFAULT_PAGE_FEEDS: Final = 50

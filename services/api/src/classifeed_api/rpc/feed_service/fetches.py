@@ -6,7 +6,7 @@ from classifeed.feeds.v1.feed_pb2 import Fetch
 from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest, ListFetchesRequest, ListFetchesResponse
 from classifeed_api.app.feeds.join_loads import JoinLoads
 from classifeed_api.clients.loader import LoaderClient
-from classifeed_api.rpc.feed_service.context import Context
+from classifeed_common.rpc.context import Context
 
 
 class FetchMethods:

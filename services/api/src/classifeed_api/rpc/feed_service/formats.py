@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from classifeed.feeds.v1.format_pb2 import FormatFile, GetFormatFileRequest, ListFormatsRequest, ListFormatsResponse
 from classifeed_api.clients.processor import ProcessorClient
-from classifeed_api.rpc.feed_service.context import Context
+from classifeed_common.rpc.context import Context
 
 
 class FormatMethods:

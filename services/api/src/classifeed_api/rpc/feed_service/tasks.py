@@ -23,8 +23,8 @@ from classifeed.feeds.v1.task_service_pb2 import (
     RerunTaskRequest,
 )
 from classifeed_api.clients.processor import ProcessorClient
-from classifeed_api.rpc.feed_service.context import Context
 from classifeed_common.errors import Unavailable
+from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.idle_readers import disconnect_idle
 
 Response = TypeVar("Response")

@@ -13,12 +13,12 @@ from classifeed_api.app.uploads.store_upload import StoreUpload
 from classifeed_api.domain.feed_settings import check_currency
 from classifeed_api.domain.namespaces import NamespaceKey, namespace_to_load
 from classifeed_api.domain.uploads import NewUpload, Upload
-from classifeed_api.rpc.feed_service.context import Context
 from classifeed_api.rpc.feed_service.spool import Spool
 from classifeed_api.rpc.feed_service.upload_pieces import pieces_of
 from classifeed_api.store import uploads
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+from classifeed_common.rpc.context import Context
 from classifeed_common.spool import run_folder
 from classifeed_common.telemetry.tracing import describe_span
 

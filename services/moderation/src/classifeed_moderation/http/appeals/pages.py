@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final, cast
 
-import grpc.aio
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,6 +21,7 @@ from classifeed_common.db import Database
 from classifeed_common.http.pages.guarding import page_not_found
 from classifeed_common.http.pages.templates import Html, Templates, markup
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_moderation.rpc.moderation_service.appeals import Appeals
 from classifeed_moderation.store import subjects
 
@@ -29,7 +29,7 @@ API: Final = "appeals"
 PATH: Final = "/appeals"
 PAGES: Final = Templates(__package__, path=PATH, brand="Appeals", script="appeals.js")
 # Appeals are read through the RPC methods, which do not use the context.
-NO_CONTEXT: Final = cast(grpc.aio.ServicerContext[Any, Any], None)
+NO_CONTEXT: Final = cast(Context, None)
 _PAGE_APPEALS: Final = 20
 _NUMBER: Final = re.compile("[0-9]{1,18}")
 _GONE: Final = "The text is gone."

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, TypeAlias
-
-import grpc.aio
+from typing import Any, Final
 
 from classifeed.moderation.v1.moderation_service_pb2 import (
     AppealRecord,
@@ -23,6 +21,7 @@ from classifeed_common.db.rows import fetch_named
 from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, ResourceExhausted
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.own_names import own_name, person_name
 from classifeed_common.rpc.paging import page_token_refused, read_page_token, write_page_token
 from classifeed_moderation.app.decisions.check_appeals import check_author, check_reviewer
@@ -34,7 +33,6 @@ from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.rpc.messages import decision_message
 from classifeed_moderation.store import decisions, subjects
 
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _SQL: Final = load_queries("classifeed_moderation.store", "appeals.sql")
 _DEFAULT_PAGE_APPEALS: Final = 100
 _APPEAL_ID: Final = re.compile(r"[0-9]{1,18}")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
-
-import grpc.aio
+from typing import Final
 
 from classifeed.moderation.v1.moderation_service_pb2 import (
     FIGURE_INTERVAL_DAY,
@@ -17,10 +15,10 @@ from classifeed.moderation.v1.moderation_service_pb2 import (
 from classifeed_common.db import Database, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_moderation.rpc.messages import decision_message
 from classifeed_moderation.store import decisions
 
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _SQL: Final = load_queries("classifeed_moderation.store", "figures.sql")
 _DEFAULT_PAGE_DECISIONS: Final = 100
 _DEFAULT_INTERVALS: Final = 24

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
-import grpc.aio
+from typing import Any
 
 from classifeed.moderation.v1.moderation_service_pb2 import (
     GetRejudgementRequest,
@@ -16,12 +14,11 @@ from classifeed.moderation.v1.subject_pb2 import SUBJECT_KIND_UNSPECIFIED, Subje
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_jobs import JobStore
 from classifeed_moderation.domain.subjects import Kind
 from classifeed_moderation.jobs.rejudge import RejudgeArgs, enqueue_rejudge
 from classifeed_moderation.store import rejudging
-
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Rejudging:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
-
-import grpc.aio
+from typing import Final
 
 from classifeed.moderation.v1.moderation_service_pb2 import (
     CheckTextRequest,
@@ -21,6 +19,7 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound, Unavailable
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_moderation.app.decisions.apply_verdicts import Rules
 from classifeed_moderation.app.decisions.report_decisions import verdict_messages
 from classifeed_moderation.app.judging.judge_texts import TextJudge
@@ -34,7 +33,6 @@ from classifeed_moderation.rpc.places import read_place, write_place
 from classifeed_moderation.store import decisions, subjects
 from classifeed_moderation.store.subjects import StoredSubject
 
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_TEXTS: Final = 100
 # Keys that no text has, in the form that shows the kind.
 _CHECKED_KEYS: Final = {Kind.POINT: "check", Kind.COMMENT: "check/0", Kind.OFFER: "offer/check"}

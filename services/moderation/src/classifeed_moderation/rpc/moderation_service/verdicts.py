@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
-
-import grpc.aio
 
 from classifeed.moderation.v1.moderation_service_pb2 import ApplyVerdictsRequest, ApplyVerdictsResponse
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
 from classifeed_moderation.rpc.messages import decision_message, read_verdicts
 from classifeed_moderation.store import decisions
-
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Verdicts:

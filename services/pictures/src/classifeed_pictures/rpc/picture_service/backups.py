@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
-import grpc.aio
-
 from classifeed.pictures.v1.picture_service_pb2 import (
     Backup,
     ListBackupsRequest,
@@ -16,13 +12,12 @@ from classifeed.pictures.v1.picture_service_pb2 import (
 from classifeed_common.db import Database
 from classifeed_common.errors import NotFound
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_jobs import JobStore
 from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.domain.backups import BackupFault, Manifest
 from classifeed_pictures.jobs.backup import enqueue_restore
 from classifeed_pictures.store.backup_columns import SHARDED
-
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Backups:

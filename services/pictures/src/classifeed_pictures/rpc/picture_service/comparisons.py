@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
-import grpc.aio
-
 from classifeed.pictures.v1.picture_service_pb2 import Comparison as ComparisonMessage
 from classifeed.pictures.v1.picture_service_pb2 import (
     ConfirmComparisonRequest,
@@ -15,12 +11,11 @@ from classifeed.pictures.v1.picture_service_pb2 import (
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition, NotFound
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_jobs import JobStore
 from classifeed_pictures.jobs.compare import enqueue_confirmed
 from classifeed_pictures.store import comparisons
 from classifeed_pictures.store.comparisons import Comparison
-
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Comparisons:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
-import grpc.aio
-
 from classifeed.pictures.v1.picture_service_pb2 import (
     ListNamespacesRequest,
     ListNamespacesResponse,
@@ -16,10 +12,9 @@ from classifeed.pictures.v1.picture_service_pb2 import SizeRule as SizeRuleMessa
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
 from classifeed_pictures.store.namespaces import list_namespaces, put_namespace
-
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Namespaces:

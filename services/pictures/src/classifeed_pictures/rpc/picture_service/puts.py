@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, TypeAlias
-
-import grpc.aio
 
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.picture_service_pb2 import PutPictureRequest
 from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.rpc.context import Context
 from classifeed_pictures.app.files.put_picture import MAX_BYTES, PicturePutter, too_large
-
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Puts:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
-
-import grpc.aio
+from typing import Final
 
 from classifeed.pictures.v1.events_pb2 import DELETE_REASON_REQUESTED, DeletePicture, LookAgain
 from classifeed.pictures.v1.picture_service_pb2 import (
@@ -21,12 +19,12 @@ from classifeed_common.clock import Clock
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_common.pacing.yielding import Yielder, map_yielding
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_domain.topics import PICTURES_REQUESTS
 from classifeed_pictures.app.events.compose_messages import notice_messages
 from classifeed_pictures.domain.lifecycle.events import NOBODY
 from classifeed_pictures.domain.urls.sizes import check_size
 
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _A_MESSAGE: Final = 100
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
-
-import grpc.aio
+from typing import Final
 
 from classifeed.pictures.v1.picture_service_pb2 import ListSimilarRequest, ListSimilarResponse, SimilarPicture
 from classifeed_common.db import Database
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.paging import page_token_refused, read_page_token, write_page_token
 from classifeed_pictures.app.states.find_similar import find_similar
 from classifeed_pictures.app.states.find_states import Rules
 from classifeed_pictures.domain.similarity import DEFAULT_DISTANCE
 from classifeed_pictures.store.similar import BEGIN, Place
 
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_PICTURES: Final = 100
 _GROUP_DIGITS: Final = 9
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
-import grpc.aio
+from typing import Any
 
 from classifeed.pictures.v1.picture_pb2 import PictureState, PictureStateBatch
 from classifeed.pictures.v1.picture_service_pb2 import BatchGetStatesRequest, GetStateRequest
 from classifeed_common.db import Database
 from classifeed_common.errors import NotFound
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_pictures.app.states.find_states import Rules, canonical_keys, find_states
-
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class States:

@@ -21,6 +21,7 @@ from classifeed.feeds.v1.task_service_pb2 import (
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.paging import read_page_values, write_page_values
 from classifeed_common.telemetry.tracing import describe_span
 from classifeed_domain.namespace_names import parse_namespace
@@ -30,7 +31,6 @@ from classifeed_processor.app.tasks.create_task import create_task, keep_source
 from classifeed_processor.app.tasks.decide_task import decide_task
 from classifeed_processor.app.tasks.rerun_task import rerun_task
 from classifeed_processor.domain.tasks import TaskKey
-from classifeed_processor.rpc.task_service.context import Context
 from classifeed_processor.rpc.task_service.requests import (
     invalid_field,
     require_task,

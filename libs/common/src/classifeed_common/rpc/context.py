@@ -1,9 +1,9 @@
-"""The type of the context of a call; no method reads it."""
+"""Type of a call's context in every servicer."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-import grpc
+import grpc.aio
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
