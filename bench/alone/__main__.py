@@ -5,12 +5,8 @@ Each side has its own environment, with the wheels of the same drivers. Imports 
 
 from __future__ import annotations
 
-import json
-import os
-import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import venv
 from pathlib import Path
@@ -19,8 +15,10 @@ from typing import Final
 from tools.arguments import parse
 
 from bench.alone.environment import list_packages, size_mb
+from bench.kit.report import Report, Spread, ratios
+from bench.kit.running import scratch, size_of
 
-_ROUNDS: Final = int(os.environ.get("BENCH_ALONE_ROUNDS", "25"))
+_ROUNDS: Final = size_of("BENCH_ALONE_ROUNDS", 25)
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _GOAL: Final = 1.2
 _SIDES: Final = {
@@ -37,43 +35,32 @@ def install(folder: Path, wanted: list[str]) -> Path:
     return python
 
 
-def import_s(python: Path, module: str) -> float:
-    """Return the seconds that a process takes to start and import a module."""
+def import_ms(python: Path, module: str) -> float:
+    """Return the milliseconds that a process takes to start and import a module."""
     began_s = time.perf_counter()
     subprocess.run([python, "-c", f"import {module}"], check=True)
-    return time.perf_counter() - began_s
+    return (time.perf_counter() - began_s) * 1000
 
 
 def main() -> int:
-    """Measure both sides, print the table and the JSON line. Return 1 if the goal is missed."""
+    """Measure both sides and report. Return 1 if the goal is missed."""
     parse(__doc__)
-    with tempfile.TemporaryDirectory(prefix="bench-alone-") as scratch:
-        pythons = {module: install(Path(scratch) / module, wanted) for module, wanted in _SIDES.items()}
+    report = Report("alone", rounds=_ROUNDS)
+    with scratch() as folder:
+        pythons = {module: install(folder / module, wanted) for module, wanted in _SIDES.items()}
         times: dict[str, list[float]] = {module: [] for module in _SIDES}
         for turn in range(_ROUNDS + 2):
             for module, python in pythons.items():
-                seconds = import_s(python, module)
+                taken_ms = import_ms(python, module)
                 if turn > 1:  # the first imports compile the byte code and fill the page cache
-                    times[module].append(seconds)
+                    times[module].append(taken_ms)
         rows = {
-            module: {
-                "packages": len(list_packages(python)),
-                "mb": round(size_mb(Path(scratch) / module), 1),
-                "import_ms": round(statistics.median(times[module]) * 1000, 1),
-                "import_ms_min": round(min(times[module]) * 1000, 1),
-                "import_ms_max": round(max(times[module]) * 1000, 1),
-            }
+            module: (len(list_packages(python)), size_mb(folder / module), Spread(times[module]))
             for module, python in pythons.items()
         }
-    ours, other = (times[module] for module in _SIDES)
-    ratio = statistics.median(mine / theirs for mine, theirs in zip(ours, other, strict=True))
-    print(f"{'':<16}{'packages':>9}{'MB':>7}{'import, ms':>26}")
-    for module, row in rows.items():
-        spread = f"{row['import_ms']} ({row['import_ms_min']}–{row['import_ms_max']})"
-        print(f"{module:<16}{row['packages']:>9}{row['mb']:>7}{spread:>26}")
-    print(f"{'ratio':<16}{ratio:>42.2f}  goal ≤ {_GOAL:g}: {'met' if ratio <= _GOAL else 'MISSED'}")
-    print(json.dumps({"bench": "alone", "rounds": _ROUNDS, "import_ratio": round(ratio, 3), **rows}))
-    return 0 if ratio <= _GOAL else 1
+    report.table("In its own environment", ["packages", "MB", "import ms"], rows)
+    report.at_most("import, ratio to procrastinate", ratios(*times.values()), _GOAL)
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ from typing import Any, Final
 from tests.e2e.suite import Suite
 from tests.e2e.waiting import wait_until
 
-from bench.feeds.whole_way import cpu_of_servers, cpu_of_services
-from bench.generated_feed import offer_ids, write_feed
+from bench.kit.generated_feed import offer_ids, write_feed
+from bench.kit.report import Report, by_name
+from bench.kit.running import cpu_of_servers, cpu_of_services
 from bench.pictures.hosts import Hosts
 
 OFFERS: Final = 5_000
@@ -37,14 +38,15 @@ _BAD: Final = {"gone": "PICTURE_NOT_FOUND", "html": "PICTURE_NOT_A_PICTURE", "pn
 _Links = Sequence[Sequence[str]]
 
 
-def measure_pictures(suite: Suite, hosts: Hosts, folder: Path, offers: int) -> dict[str, Any]:
-    """Load a feed and wait for its pictures, load it again, then without some offers; check and print the outcome.
+def measure_pictures(suite: Suite, hosts: Hosts, folder: Path, offers: int, report: Report) -> None:
+    """Load a feed and wait for its pictures, load it again, then without some offers; check and report the outcome.
 
     Args:
         suite: a suite that runs with KNOBS and has no pictures yet.
         hosts: the hosts of the pictures.
         folder: the folder of the feed.
         offers: the number of offers in the feed.
+        report: takes the figures.
 
     Raises:
         AssertionError: an outcome differs from what the suite promises.
@@ -65,11 +67,12 @@ def measure_pictures(suite: Suite, hosts: Hosts, folder: Path, offers: int) -> d
     _settle(suite)
     settled_s = time.perf_counter() - began_s
     after = _cpu(suite)
-    cost = {name: (after[name] - before[name]) / len(every) * 1e3 for name in after}
-    rate = sound / stored_s
-    print(f"its result after {loaded_s:.0f} s, {sound} pictures after {stored_s:.0f} s: {rate:.1f} a second")
-    print(f"all of it settled after {settled_s:.0f} s; ms of CPU a link, {sum(cost.values()):.1f} in all:")
-    print("  " + "  ".join(f"{name} {value:.1f}" for name, value in cost.items()), flush=True)
+    cost_ms = {name: (after[name] - before[name]) / len(every) * 1e3 for name in after}
+    report.show("links", len(every))
+    report.show("seconds to the result", loaded_s)
+    report.show("pictures/s until all sound ones are stored", sound / stored_s)
+    report.show("seconds until settled", settled_s)
+    report.show("CPU ms/link", sum(cost_ms.values()), by_name(cost_ms))
     _check_offers(suite, links)
     _check_errors(suite, task, every)
     _await_explanation(suite, 0, f"The first, {links[0][0]}: it responded with status 404")
@@ -93,14 +96,6 @@ def measure_pictures(suite: Suite, hosts: Hosts, folder: Path, offers: int) -> d
     assert _count(suite, "pictures", _STORED) == sound, "none is gone before the second one"
     _wait(lambda: _count(suite, "pictures", _STORED) == kept, "a second one to remove them")
     print(f"without {len(left)} offers: {sound - kept} pictures are gone after {time.perf_counter() - began_s:.0f} s")
-    return {
-        "offers": offers,
-        "links": len(every),
-        "result_s": round(loaded_s, 1),
-        "pictures_s": round(rate, 1),
-        "settled_s": round(settled_s, 1),
-        "cpu_ms": {name: round(value, 2) for name, value in cost.items()},
-    }
 
 
 def _links_of(offers: int, hosts: Hosts) -> list[list[str]]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from lxml import etree
 
 from classifeed.feeds.v1 import load_pb2
+from classifeed_common.testing.measuring.memory import peak_bytes
 from classifeed_processor.feed.batches import RunAddress
 from classifeed_processor.feed.first_pass import scan_feed
 from classifeed_processor.feed.second_pass import read_batches
@@ -50,14 +51,6 @@ def read_lxml(path: Path, *, validate: bool = True) -> int:
     return offers
 
 
-def peak_mb(pid: int | str) -> float:
-    """Return the peak memory of a process in MB. It is not ru_maxrss, which starts from the peak of its parent."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
-
-
 SIDES: dict[str, Callable[[Path], int]] = {
     "ours": read_ours,
     "lxml": read_lxml,
@@ -74,7 +67,7 @@ if __name__ == "__main__":
                 "offers": count,
                 "seconds": time.perf_counter() - started,
                 "cpu_s": time.process_time() - cpu,
-                "rss_mb": peak_mb("self"),
+                "rss_mb": peak_bytes() / 1e6,
             }
         )
     )

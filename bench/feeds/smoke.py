@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,8 +12,9 @@ from typing import Final
 
 from tests.e2e.suite import Suite
 
-from bench.feeds.whole_way import cpu_of_services, measure_load
-from bench.generated_feed import write_feed
+from bench.feeds.whole_way import measure_load
+from bench.kit.generated_feed import write_feed
+from bench.kit.running import cpu_of_services, measure_in_process
 
 OFFERS: Final = 5_000
 _READS: Final = 5
@@ -69,8 +68,7 @@ def measure_smoke(suite: Suite, folder: Path, seller: str) -> Smoke:
 
 def _read_bare(file: Path) -> float:
     """Return the CPU of bare lxml, in µs an offer."""
-    command = [sys.executable, "-m", "bench.feeds.reading", "bare", str(file)]
-    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    found = measure_in_process("bench.feeds.reading", "bare", file)
     return float(found["cpu_s"] / found["offers"] * 1e6)
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from tests.e2e.suite import Suite
 
-from bench.feeds.reading import peak_mb
-from bench.processes import cpu_of_tree
+from bench.kit.cpu import spent
+from bench.kit.running import cpu_of_servers, cpu_of_services, pids_of_services
+from classifeed_common.testing.measuring.memory import peak_bytes
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,10 @@ def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
         offers,
         _seconds(task),
         drained,
-        _per_offer(before, after, offers),
-        _per_offer(servers_before, servers_after, offers),
+        spent(before, after, offers),
+        spent(servers_before, servers_after, offers),
         _memory(suite),
     )
-
-
-def _per_offer(before: dict[str, float], after: dict[str, float], offers: int) -> dict[str, float]:
-    """Return the CPU of each process between two readings, in µs an offer."""
-    return {name: (after[name] - before[name]) / offers * 1e6 for name in before}
 
 
 def _seconds(task: dict[str, Any]) -> float:
@@ -68,20 +64,5 @@ def _seconds(task: dict[str, Any]) -> float:
     return (datetime.fromisoformat(task["end_time"]) - datetime.fromisoformat(task["create_time"])).total_seconds()
 
 
-def _pids(suite: Suite) -> dict[str, list[int]]:
-    status = suite.status()
-    return {name: sorted(set(service["pids"].values())) for name, service in status["services"].items()}
-
-
-def cpu_of_services(suite: Suite) -> dict[str, float]:
-    """Return the seconds of CPU that each service and its child processes have used so far."""
-    return {name: sum(map(cpu_of_tree, pids)) for name, pids in _pids(suite).items()}
-
-
-def cpu_of_servers(suite: Suite) -> dict[str, float]:
-    """Return the seconds of CPU that PostgreSQL, Kafka and S3 have used so far."""
-    return {name: cpu_of_tree(int(part["pid"])) for name, part in suite.status()["parts"].items()}
-
-
 def _memory(suite: Suite) -> dict[str, float]:
-    return {name: sum(map(peak_mb, pids)) for name, pids in _pids(suite).items()}
+    return {name: sum(map(peak_bytes, pids)) / 1e6 for name, pids in pids_of_services(suite).items()}

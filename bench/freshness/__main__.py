@@ -6,29 +6,27 @@ bench repeats the search until it returns every changed offer. Both use the cloc
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import statistics
-import tempfile
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from tests.e2e.site import Site, serve_site
 from tests.e2e.suite import Suite
 from tools.arguments import parse
 
-from bench.generated_feed import write_feed
+from bench.kit.generated_feed import write_feed
+from bench.kit.report import Report, quantile
+from bench.kit.running import running_suite, size_of
 from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.platform.installation import Installation
 from classifeed_client import Client
 
-_OFFERS = 1_000
-_ROUNDS = int(os.environ.get("BENCH_FRESHNESS_ROUNDS", "100"))
-_LOOK_S = 0.02
-_LIMIT_S = 60.0
-_KNOBS = {"CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1"}
+_OFFERS: Final = 1_000
+_ROUNDS: Final = size_of("BENCH_FRESHNESS_ROUNDS", 100)
+_LOOK_S: Final = 0.02
+_LIMIT_S: Final = 60.0
+_KNOBS: Final = {"CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1"}
 
 
 class Bench:
@@ -83,32 +81,29 @@ class Bench:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and report."""
     parse(__doc__)
-    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
-    suite = Suite(folder / "suite", _KNOBS)
     waits: dict[int, list[float]] = {100: [], 1: []}
-    try:
-        suite.up()
-        with serve_site() as site, Installation.find(folder / "suite").client() as client:
-            bench = Bench(suite, site, client, folder)
-            bench.add()
-            for _ in range(_ROUNDS):
-                for share, found in waits.items():
-                    found.append(bench.change(share))
-    finally:
-        suite.down()
-        shutil.rmtree(folder, ignore_errors=True)
-    print(f"\nEnd of the download to searchable, a feed of {_OFFERS:,} offers, {_ROUNDS} rounds of each")
-    print(f"{'changed':>8} {'p50 s':>7} {'p90 s':>7} {'p99 s':>7} {'worst s':>8}")
-    result = {}
-    for share, found in waits.items():
-        ordered = sorted(found)
-        cuts = statistics.quantiles(ordered, n=100, method="inclusive")
-        row = {"p50": cuts[49], "p90": cuts[89], "p99": cuts[98], "worst": ordered[-1]}
-        print(f"{share:>7}% {row['p50']:>7.2f} {row['p90']:>7.2f} {row['p99']:>7.2f} {row['worst']:>8.2f}")
-        result[f"{share}%"] = {name: round(value, 3) for name, value in row.items()}
-    print(json.dumps({"bench": "freshness", "offers": _OFFERS, "rounds": _ROUNDS, "seconds": result}))
+    with (
+        running_suite(_KNOBS) as (suite, folder),
+        serve_site() as site,
+        Installation.find(suite.data).client() as client,
+    ):
+        bench = Bench(suite, site, client, folder)
+        bench.add()
+        for _ in range(_ROUNDS):
+            for share, found in waits.items():
+                found.append(bench.change(share))
+    report = Report("freshness", offers=_OFFERS, rounds=_ROUNDS)
+    report.table(
+        "Seconds from the end of the download until searchable",
+        ["p50", "p90", "p99", "worst"],
+        {
+            f"{share} % changed": [*(quantile(found, percent) for percent in (50, 90, 99)), max(found)]
+            for share, found in waits.items()
+        },
+    )
+    report.finish()
 
 
 if __name__ == "__main__":

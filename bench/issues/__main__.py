@@ -9,10 +9,6 @@ import asyncio
 import json
 import os
 import secrets
-import shutil
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
@@ -21,6 +17,8 @@ from typing import Any, Final
 
 from tools.arguments import parser_of
 
+from bench.kit.report import Report
+from bench.kit.running import measure_in_process, scratch, size_of
 from classifeed.feeds.v1.load_pb2 import (
     ISSUE_KIND_VALIDATION,
     ISSUE_LEVEL_ERROR,
@@ -161,9 +159,9 @@ async def export(format_name: str) -> dict[str, float]:
                 size, count = size + len(piece), issues
     figures = {
         "issues": count,
-        "seconds": round(time.monotonic() - began_s, 1),
-        "file_mib": round(size / _MIB, 1),
-        "grown_mib": round((peak_bytes() - before) / _MIB, 1),
+        "seconds": time.monotonic() - began_s,
+        "file MiB": size / _MIB,
+        "grown MiB": (peak_bytes() - before) / _MIB,
     }
     await blobs.close()
     await database.close()
@@ -186,27 +184,26 @@ def _blobs() -> BlobStore:
 @contextmanager
 def servers() -> Iterator[None]:
     """Run PostgreSQL and S3 for the block, with their addresses in the environment."""
-    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
-    os.environ["BENCH_FOLDER"] = str(folder / "spool")
-    os.environ["BENCH_S3_KEY"] = secrets.token_urlsafe(16)
-    postgres = EmbeddedPostgres(folder / "postgres", password=secrets.token_urlsafe(16))
-    s3 = EmbeddedS3(folder / "s3", access_key="bench", secret_key=os.environ["BENCH_S3_KEY"])
-    try:
-        for server in (postgres, s3):
-            server.prepare()
-            server.spawn()
-        for server in (postgres, s3):
-            server.wait_ready(_START_S)
-        os.environ["BENCH_DSN"] = DatabaseServer(postgres.dsn).create_migrated("classifeed_processor", "processor")
-        os.environ["BENCH_S3"] = s3.endpoint
-        yield
-    finally:
-        for server in (s3, postgres):
-            server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+    with scratch() as folder:
+        os.environ["BENCH_FOLDER"] = str(folder / "spool")
+        os.environ["BENCH_S3_KEY"] = secrets.token_urlsafe(16)
+        postgres = EmbeddedPostgres(folder / "postgres", password=secrets.token_urlsafe(16))
+        s3 = EmbeddedS3(folder / "s3", access_key="bench", secret_key=os.environ["BENCH_S3_KEY"])
+        try:
+            for server in (postgres, s3):
+                server.prepare()
+                server.spawn()
+            for server in (postgres, s3):
+                server.wait_ready(_START_S)
+            os.environ["BENCH_DSN"] = DatabaseServer(postgres.dsn).create_migrated("classifeed_processor", "processor")
+            os.environ["BENCH_S3"] = s3.endpoint
+            yield
+        finally:
+            for server in (s3, postgres):
+                server.stop()
 
 
-async def prepare(count: int) -> None:
+async def prepare(count: int, report: Report) -> None:
     """Make the load and pack it."""
     database, blobs = _database(), _blobs()
     await database.open()
@@ -214,8 +211,8 @@ async def prepare(count: int) -> None:
     began_s = time.monotonic()
     key = await make_load(database, count)
     os.environ["BENCH_TASK"] = key.name
-    print(f"{count:,} issues taken in {time.monotonic() - began_s:.0f} s")
-    print(f"packed in {await pack(database, blobs, Path(os.environ['BENCH_FOLDER'])):.0f} s")
+    report.show("seconds to take the issues", time.monotonic() - began_s)
+    report.show("seconds to pack them", await pack(database, blobs, Path(os.environ["BENCH_FOLDER"])))
     await blobs.close()
     await database.close()
 
@@ -230,13 +227,13 @@ def main() -> None:
     if arguments.export:
         print(json.dumps(asyncio.run(export(arguments.export))))
         return
+    count = size_of("BENCH_ISSUES", 1_000_000)
+    report = Report("issues", issues=count)
     with servers():
-        asyncio.run(prepare(int(os.environ.get("BENCH_ISSUES", "1000000"))))
-        for name in _FORMATS:
-            child = subprocess.run(
-                [sys.executable, "-m", "bench.issues", name], check=True, capture_output=True, text=True
-            )
-            print(f"{name}: {child.stdout.strip()}")
+        asyncio.run(prepare(count, report))
+        found = {name: measure_in_process("bench.issues", name) for name in _FORMATS}
+    report.table("Exports", list(found["csv"]), {name: figures.values() for name, figures in found.items()})
+    report.finish()
 
 
 if __name__ == "__main__":

@@ -6,16 +6,9 @@ BENCH_REPEATS (5), BENCH_PIN_S (60), BENCH_DONE (1,000,000) and BENCH_DELAYED (1
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import os
-import shutil
 import statistics
-import subprocess
-import sys
-import tempfile
 from itertools import count
-from pathlib import Path
 from typing import Any, Final
 
 import psycopg
@@ -23,13 +16,14 @@ import structlog
 from tools.arguments import parser_of
 
 from bench.jobs import own, recovery
-from bench.jobs.report import Report, shown
+from bench.kit.report import Report, Spread, quantile
+from bench.kit.running import measure_in_process, running_postgres, size_of
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 
-_REPEATS = int(os.environ.get("BENCH_REPEATS", "5"))
-_PIN_S = int(os.environ.get("BENCH_PIN_S", "60"))
-_DONE = int(os.environ.get("BENCH_DONE", "1000000"))
-_DELAYED = int(os.environ.get("BENCH_DELAYED", "100000"))
+_REPEATS: Final = size_of("BENCH_REPEATS", 5)
+_PIN_S: Final = size_of("BENCH_PIN_S", 60)
+_DONE: Final = size_of("BENCH_DONE", 1_000_000)
+_DELAYED: Final = size_of("BENCH_DELAYED", 100_000)
 _JOBS = {1000: 100_000, 100: 50_000, 10: 20_000}  # enough that start and stop of a worker do not matter
 _PROCRASTINATE_JOBS = 1_000
 _WAKES = 150
@@ -42,7 +36,7 @@ class Bench:
 
     def __init__(self, server: EmbeddedPostgres) -> None:
         self.server = server
-        self.report = Report()
+        self.report = Report("jobs", repeats=_REPEATS)
         self.knobs: dict[str, str] = {}
         self._numbers = count()
         self._databases: list[str] = []
@@ -60,12 +54,7 @@ class Bench:
 
     def side(self, engine: str, measure: str, jobs: int, batch: int) -> dict[str, Any]:
         """Return one measurement of one engine, made in a new process."""
-        command = [sys.executable, "-m", "bench.jobs.side", engine, measure, self.database(), str(jobs), str(batch)]
-        ran = subprocess.run(command, check=False, capture_output=True, text=True)
-        if ran.returncode:
-            raise RuntimeError(f"{engine} {measure}: {ran.stderr[-2000:]}")
-        sys.stderr.write(ran.stderr)
-        found: dict[str, Any] = json.loads(ran.stdout)
+        found: dict[str, Any] = measure_in_process("bench.jobs.side", engine, measure, self.database(), jobs, batch)
         self.knobs[engine] = found["knobs"]
         return found
 
@@ -80,14 +69,13 @@ class Bench:
             runs.setdefault(("procrastinate", 0), []).append(found)
         rates = {key: [run["jobs_s"] for run in found] for key, found in runs.items()}
         for (engine, batch), jobs_s in rates.items():
-            cpu = statistics.median(run["cpu_us"] for run in runs[engine, batch])
-            self.report.show(
-                f"drain, {engine}" + (f", batch {batch}" if batch else ""), f"{shown(jobs_s)} jobs/s, {cpu:.0f} µs CPU"
-            )
+            cpu_us = statistics.median(run["cpu_us"] for run in runs[engine, batch])
+            name = f"drain, {engine}" + (f", batch {batch}" if batch else "")
+            self.report.show(f"{name}: jobs/s, CPU µs/job", Spread(jobs_s), cpu_us)
         for engine, batch, goal in (("pgqueuer", 1000, 2), ("pgqueuer", 10, 3), ("raw", 1000, 0.5)):
             self.report.ratio(f"drain, batch {batch}, to {engine}", rates["ours", batch], rates[engine, batch], goal)
         self.report.ratio("drain to procrastinate", rates["ours", 1000], rates["procrastinate", 0], 20)
-        self.report.ratio("drain, batch 100, to raw", rates["ours", 100], rates["raw", 100], None)
+        self.report.ratio("drain, batch 100, to raw", rates["ours", 100], rates["raw", 100])
 
     def wake(self) -> None:
         """Measure from the response to the enqueueing commit until the handler runs, on an idle worker."""
@@ -95,17 +83,18 @@ class Bench:
             found = self.side(engine, "wake", _WAKES, 1)
             waits, commits = found["waits"], found["commits"]
             commit = statistics.median(commits)
-            for name, value, goal in (("p50", statistics.median(waits), 1.5), ("p99", own.p99(waits), 4.0)):
-                message = f"{value * 1e3:.2f} ms; one commit p50 {commit * 1e3:.2f}, p99 {own.p99(commits) * 1e3:.2f}"
+            self.report.show("one commit, ms: p50, p99", commit * 1e3, quantile(commits, 99) * 1e3)
+            for name, value, goal in (("p50", statistics.median(waits), 1.5), ("p99", quantile(waits, 99), 4.0)):
+                own_goal = goal if engine == "ours" else None
                 self.report.at_most(
-                    f"wake {name} / commit, {engine}", value / commit, goal if engine == "ours" else None, message
+                    f"wake {name} / commit, {engine}", value / commit, own_goal, f"({value * 1e3:.2f} ms)"
                 )
 
     def enqueue(self) -> None:
         """Measure how notifying the workers slows producers down."""
         rates = asyncio.run(own.measure_enqueue(self.database(), _REPEATS))
         self.report.ratio("enqueue with the notifier / without notification", rates["notifier"], rates["nobody"], 0.8)
-        self.report.ratio("enqueue with the trigger / without notification", rates["trigger"], rates["nobody"], None)
+        self.report.ratio("enqueue with the trigger / without notification", rates["trigger"], rates["nobody"])
 
     def recover(self) -> None:
         """Measure recovery from a killed worker and from a restart of PostgreSQL."""
@@ -129,7 +118,7 @@ class Bench:
     def crowd(self) -> None:
         """Measure with full archives, many delayed jobs, many lock keys and a large tenant."""
         found = asyncio.run(own.measure_claims(self.database(), _DONE, _DELAYED))
-        empty, full = own.p99(found["empty"]), own.p99(found["full"])
+        empty, full = quantile(found["empty"], 99), quantile(found["full"], 99)
         medians = (statistics.median(found["empty"]) * 1e3, statistics.median(found["full"]) * 1e3)
         message = f"p99 {empty * 1e3:.1f} -> {full * 1e3:.1f} ms, p50 {medians[0]:.2f} -> {medians[1]:.2f}"
         self.report.at_most(f"claim p99, {_DONE:,} done and {_DELAYED:,} delayed / empty", full / empty, 1.5, message)
@@ -157,23 +146,17 @@ def main() -> None:
     if unknown := set(wanted) - set(_MEASURES):
         parser.error(f"there is no measure {', '.join(sorted(unknown))}")
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
-    server = EmbeddedPostgres(folder / "postgres", password="bench")
-    server.start()
-    try:
+    with running_postgres() as server:
         with psycopg.connect(server.dsn) as connection:
             durable = [connection.execute(f"SHOW {name}").fetchone() for name in ("fsync", "synchronous_commit")]
         print(f"PostgreSQL {server.address}: fsync, synchronous_commit = {durable}; {_REPEATS} repeats\n")
         bench = Bench(server)
         for measure in wanted:
             getattr(bench, measure)()
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
     print()
     for engine, knobs in bench.knobs.items():
         print(f"{engine}: {knobs}")
-    print(json.dumps({"bench": "jobs", "repeats": _REPEATS, "rows": bench.report.rows}))
+    bench.report.finish()
 
 
 if __name__ == "__main__":

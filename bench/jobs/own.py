@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import statistics
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -192,8 +191,3 @@ async def _claim_times(engine: Engine) -> list[float]:
             assert len(response.claims) == 10
     await session.close()
     return times
-
-
-def p99(values: list[float]) -> float:
-    """Return the 99th percentile."""
-    return statistics.quantiles(values, n=100)[98]

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 from uuid import uuid4
 
+from bench.kit.report import quantile
 from bench.moderation.instance import Instance, running
 from classifeed.points.v1.point_pb2 import Author, Location
 from classifeed.points.v1.point_service_pb2 import AddCommentRequest, CreatePointRequest, GetPointRequest
@@ -49,8 +50,8 @@ def measure_users(rounds: int, requests: int) -> list[dict[str, float]]:
             away = asyncio.run(_create_points(instance, requests))
             instance.forget()
             instance.verdicts.become("verdicts")
-            found.append({"quiet_p50": _at(quiet, 0.5), "quiet_p99": _at(quiet, 0.99),
-                          "away_p50": _at(away, 0.5), "away_p99": _at(away, 0.99)})  # fmt: skip
+            found.append({"quiet_p50": quantile(quiet, 50), "quiet_p99": quantile(quiet, 99),
+                          "away_p50": quantile(away, 50), "away_p99": quantile(away, 99)})  # fmt: skip
     return found
 
 
@@ -161,7 +162,3 @@ def _new_point(role: Any = "AUTHOR_ROLE_USER") -> CreatePointRequest:
         point_id=point_id, author=Author(author_id="bench", role=role), tags=["other"], region_ids=[225],
         description=f"Lorry across the road {point_id}", location=Location(latitude=55.75, longitude=37.62),
     )  # fmt: skip
-
-
-def _at(values: list[float], share: float) -> float:
-    return sorted(values)[int(len(values) * share)]

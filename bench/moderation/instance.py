@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final, TextIO, cast
 
 import psycopg
 from tests.e2e.suite import Suite
+
+from bench.kit.running import running_suite
 
 VERDICT_MS: Final = 200
 _ADD_TEXTS: Final = """
@@ -102,20 +100,15 @@ class Instance:
 @contextmanager
 def running(**settings: object) -> Iterator[Instance]:
     """Yield an instance with settings of CLASSIFEED_MODERATION_…, and remove it afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     verdicts = VerdictService(VERDICT_MS)
     given = {"VERDICT_URL": verdicts.url, "CHECK_INTERVAL_S": 1, "VERDICT_BATCH": 1, **settings}
-    suite = Suite(folder, {f"CLASSIFEED_MODERATION_{name}": str(value) for name, value in given.items()})
+    knobs = {f"CLASSIFEED_MODERATION_{name}": str(value) for name, value in given.items()}
     try:
-        started = suite.run_process("up", "--detach", "--only", "moderation", "--timeout", "300")
-        if started.exit_code:
-            raise RuntimeError(json.dumps(started.document))
-        instance = Instance(suite, verdicts)
-        try:
-            yield instance
-        finally:
-            instance.close()
+        with running_suite(knobs, only=["moderation"]) as (suite, _):
+            instance = Instance(suite, verdicts)
+            try:
+                yield instance
+            finally:
+                instance.close()
     finally:
-        suite.down()
         verdicts.stop()
-        shutil.rmtree(folder, ignore_errors=True)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from psycopg.types.json import Jsonb
 
-from bench.jobs.report import Report, shown
-from bench.pictures import cpu, stages
+from bench.kit.cpu import cpu_of, cpu_of_tree, medians, spent
+from bench.kit.report import Report, Spread, by_name
+from bench.kit.running import scratch
+from bench.pictures import stages
 from bench.pictures.hosts import hosts
 from bench.pictures.img2dataset import Img2dataset
 from bench.pictures.installation import DOWNLOAD, PROCESS_AND_RELAY, RESHARD, Installation, Running
 from bench.pictures.peers import environment
 from bench.pictures.sizes import Sizes
 from bench.pictures.states import requests_of
-from bench.processes import cpu_of, cpu_of_tree
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_common.kafka import KafkaProducer, Message
 
@@ -44,9 +43,9 @@ def measure(installation: Installation, sizes: Sizes, report: Report) -> None:
     one_size = [{"name": "card", "width": _SIDE, "height": _SIDE, "crop": False}]
     with installation.connect() as connection:
         connection.execute(_NAMESPACE, [_ONE, Jsonb(one_size), Jsonb(["jpeg"])])
-    with hosts(sizes.hosts) as running, tempfile.TemporaryDirectory(prefix="cf-bench-") as folder:
+    with hosts(sizes.hosts) as running, scratch() as folder:
         bench = _Downloads(installation, running.addresses)
-        peer = Img2dataset(peers, Path(folder) / "peer", _SIDE) if peers is not None else None
+        peer = Img2dataset(peers, folder / "peer", _SIDE) if peers is not None else None
         with installation.running(RESHARD, PROCESS_AND_RELAY, DOWNLOAD) as processes:
             bench.run(processes, sizes.hosts, _ONE)  # registers each host
             for _ in range(sizes.rounds):
@@ -92,7 +91,7 @@ class _Downloads:
         self._wait(began_s + _LIMIT_S)
         seconds = time.perf_counter() - began_s
         if self._requested > len(self._addresses):
-            self._note(namespace, count / seconds, cpu.spent(before, spent_s(), count))
+            self._note(namespace, count / seconds, spent(before, spent_s(), count))
 
     def _wait(self, until_s: float) -> None:
         """Return once each request has its result."""
@@ -119,8 +118,8 @@ class _Downloads:
         print(f"{len(self._addresses)} hosts with the default limits; load {os.getloadavg()[0]:.1f}")
         for side, rates in self._rates.items():
             name = names.get(side, side)
-            report.show(f"downloads/s, {name}", shown(rates))
-            report.show(f"  CPU µs a picture, {name}", cpu.show(cpu.medians(self._costs[side])))
+            report.show(f"downloads/s, {name}", Spread(rates))
+            report.show(f"  CPU µs a picture, {name}", by_name(medians(self._costs[side])))
         if _PEER in self._rates:
             report.ratio(f"downloads, {names[_ONE]} / {_PEER}", self._rates[_ONE], self._rates[_PEER], _GOAL)
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -21,7 +19,8 @@ from typing import Any, Final
 
 import psycopg
 
-from bench.processes import cpu_of_tree
+from bench.kit.cpu import cpu_of_tree
+from bench.kit.running import scratch
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.process import spawn_bound, stop_process, tail
@@ -132,14 +131,13 @@ class Installation:
 @contextmanager
 def installed() -> Iterator[Installation]:
     """Yield an installation and remove it afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
-    installation = Installation(folder)
-    try:
-        installation.start()
-        yield installation
-    finally:
-        installation.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+    with scratch() as folder:
+        installation = Installation(folder)
+        try:
+            installation.start()
+            yield installation
+        finally:
+            installation.stop()
 
 
 def _wait_ready(process: subprocess.Popen[bytes], file: Path) -> Running:

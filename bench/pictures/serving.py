@@ -6,9 +6,7 @@ import json
 import random
 import shutil
 import signal
-import statistics
 import subprocess
-import tempfile
 import time
 import urllib.error
 import urllib.parse
@@ -20,13 +18,14 @@ from typing import Final
 
 from psycopg.types.json import Jsonb
 
-from bench.jobs.report import Report
+from bench.kit.cpu import cpu_of_tree
+from bench.kit.report import Report, Spread
+from bench.kit.running import scratch
 from bench.pictures.client import Outcome, Plan, request
 from bench.pictures.hosts import drawing, encoded
 from bench.pictures.installation import SERVE, Installation
 from bench.pictures.peers import environment, nginx
 from bench.pictures.sizes import Sizes
-from bench.processes import cpu_of_tree
 from classifeed_common.embedded.ports import pick_free_port
 from classifeed_common.embedded.process import stop_process
 from classifeed_pictures.domain.urls.canonical import url_hash
@@ -70,14 +69,12 @@ def measure(installation: Installation, sizes: Sizes, report: Report) -> None:
     peers = environment() if sizes.peers else None
     with installation.connect() as connection:
         connection.execute(_NAMESPACE, [Jsonb(_SIZE), Jsonb(["jpeg"])])
-    with installation.running(*[SERVE] * _WORKERS) as workers, tempfile.TemporaryDirectory(prefix="cf-bench-") as made:
+    with installation.running(*[SERVE] * _WORKERS) as workers, scratch() as folder:
         addresses = [worker.http for worker in workers]
         pids = [worker.process.pid for worker in workers]
         path = _put(addresses[0])
         content = _read(f"http://{addresses[0]}{path}")
         plans = {"ours": (Plan(addresses, [path], sizes.gets, _CONNECTIONS), pids)}
-        folder = Path(made)
-        folder.chmod(0o755)  # the workers of nginx run as another user
         (folder / "picture.jpg").write_bytes(content)
         with _nginx(folder, peers) as server:
             if server is not None:
@@ -85,7 +82,7 @@ def measure(installation: Installation, sizes: Sizes, report: Report) -> None:
                 plans["nginx"] = (Plan([address], ["/picture.jpg"], sizes.gets, _CONNECTIONS), [process])
             rates = _compare(plans, sizes, report)
         if "nginx" in rates:
-            report.ratio("GET/s of a cached picture / nginx", rates["ours"], rates["nginx"], None)
+            report.ratio("GET/s of a cached picture / nginx", rates["ours"], rates["nginx"])
         _look_up(installation, addresses, pids, sizes, report)
 
 
@@ -103,9 +100,9 @@ def _compare(plans: Mapping[str, tuple[Plan, Sequence[int]]], sizes: Sizes, repo
             size_bytes = outcome.size_bytes
     for side, found in rates.items():
         goal = _GETS_GOAL if side == "ours" else None
-        message = f"({min(found):,.0f}–{max(found):,.0f}); CPU µs each: {statistics.median(costs[side]):.0f}"
-        report.at_least(f"GET/s of a cached picture, {side}", statistics.median(found), goal, message)
-    report.show("  bytes of it; CPU µs of the clients each", f"{size_bytes:,}; {statistics.median(client):.0f}")
+        report.at_least(f"GET/s of a cached picture, {side}", Spread(found), goal)
+        report.show("  CPU µs each", Spread(costs[side]))
+    report.show("  bytes of it, CPU µs of the clients each", size_bytes, Spread(client))
     return rates
 
 
@@ -125,12 +122,10 @@ def _look_up(
         ("  meanwhile GET /health/live, no database, p99 ms", control, None),
         ("GET /state, one after another at each worker, p99 ms", full, None),
     ):
-        values = [outcome.quantile_ms(0.99) for outcome, _ in rounds]
-        middle = statistics.median(outcome.quantile_ms(0.5) for outcome, _ in rounds)
-        cost = statistics.median(cost for _, cost in rounds)
-        rate = statistics.median(len(outcome.waits_ms) / outcome.seconds for outcome, _ in rounds)
-        message = f"({min(values):.2f}–{max(values):.2f}); p50 {middle:.2f}; {rate:,.0f}/s; CPU µs each: {cost:.0f}"
-        report.at_most(name, statistics.median(values), goal, message)
+        report.at_most(name, Spread([outcome.quantile_ms(0.99) for outcome, _ in rounds]), goal)
+        middle = Spread([outcome.quantile_ms(0.5) for outcome, _ in rounds])
+        rate = Spread([len(outcome.waits_ms) / outcome.seconds for outcome, _ in rounds])
+        report.show("  p50 ms, requests/s, CPU µs each", middle, rate, Spread([cost for _, cost in rounds]))
 
 
 def _make_known(installation: Installation, urls: Sequence[str]) -> None:

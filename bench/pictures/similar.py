@@ -9,27 +9,25 @@ import asyncio
 import json
 import os
 import random
-import shutil
 import statistics
-import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import psycopg
+from tools.arguments import parse
 
+from bench.kit.report import Report, by_name, quantile
+from bench.kit.running import running_postgres, size_of
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import migrate
-from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_pictures.domain.similarity import DEFAULT_DISTANCE, HASH_BYTES, MAX_DISTANCE, is_plain, similarity_key
 from classifeed_pictures.store.similar import Likeness, list_similar
 
-_PICTURES: Final = int(os.environ.get("BENCH_SIMILAR_PICTURES", "1000000"))
-_QUERIES: Final = int(os.environ.get("BENCH_SIMILAR_QUERIES", "1000"))
+_PICTURES: Final = size_of("BENCH_SIMILAR_PICTURES", 1_000_000)
+_QUERIES: Final = size_of("BENCH_SIMILAR_QUERIES", 1_000)
 _SCANS: Final = 30
 _SHARE_OF_COPIES: Final = 0.25
 _PLACEHOLDERS: Final = 5000  # copies of one placeholder picture
@@ -95,17 +93,17 @@ def _url_hash(number: int) -> bytes:
 
 
 async def timed(search: Search, sought: list[Likeness]) -> tuple[list[float], float]:
-    """Return the sorted milliseconds of the searches, and the mean number of pictures found."""
+    """Return the milliseconds of the searches, and the mean number of pictures found."""
     times, found = [], []
     for each in sought:
         began = time.perf_counter()
         found.append(await search(each))
         times.append((time.perf_counter() - began) * 1000)
-    return sorted(times), statistics.mean(found)
+    return times, statistics.mean(found)
 
 
-async def measure(dsn: str, hashes: list[bytes], source: random.Random) -> dict[str, Any]:
-    """Run one search after another in one process, and print the table."""
+async def measure(dsn: str, hashes: list[bytes], source: random.Random) -> dict[str, tuple[float, float, float]]:
+    """Run one search after another in one process; return p50 and p99 in milliseconds, and pictures found."""
     database = Database(dsn, schema=_SCHEMA, application_name="bench")
     await database.open()
 
@@ -135,14 +133,11 @@ async def measure(dsn: str, hashes: list[bytes], source: random.Random) -> dict[
         ),
         "full scan": (by_scan, first[:_SCANS]),
     }
-    figures: dict[str, Any] = {}
-    print(f"{'ms a search':<32} {'p50':>8} {'p99':>8} {'found':>7}")
+    figures: dict[str, tuple[float, float, float]] = {}
     for name, (search, sought) in sides.items():
         await timed(search, sought[:5])
         times, found = await timed(search, sought)
-        middle, slowest = statistics.median(times), times[min(int(len(times) * 0.99), len(times) - 1)]
-        print(f"{name:<32} {middle:>8.1f} {slowest:>8.1f} {found:>7.1f}")
-        figures[name] = {"p50_ms": round(middle, 2), "p99_ms": round(slowest, 2), "found": round(found, 2)}
+        figures[name] = statistics.median(times), quantile(times, 99), found
     await database.close()
     return figures
 
@@ -154,28 +149,24 @@ def sizes_mb(dsn: str) -> dict[str, float]:
             "SELECT relkind = 'r', sum(pg_relation_size(oid)) FROM pg_class "
             "WHERE relname = 'stored_pictures' OR relname LIKE 'stored_pictures_piece_%' GROUP BY 1"
         ).fetchall()
-    return {"table" if is_table else "pieces": round(float(size) / 1e6, 1) for is_table, size in rows}
+    return {"table" if is_table else "pieces": float(size) / 1e6 for is_table, size in rows}
 
 
-def main() -> int:
-    """Measure and print."""
+def main() -> None:
+    """Measure and report."""
+    parse(__doc__)
     source = random.Random(_SEED)
-    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
-    server = EmbeddedPostgres(folder / "postgres", password="bench")
-    server.start()
-    try:
+    report = Report("pictures.similar", pictures=_PICTURES)
+    with running_postgres() as server:
         migrate("classifeed_pictures", server.dsn, _SCHEMA)
         hashes = make_hashes(_PICTURES, source)
-        fill_s = fill(server.dsn, hashes)
-        sizes = sizes_mb(server.dsn)
-        print(f"{len(hashes):,} pictures, stored in {fill_s:.0f} s; MB: {sizes}; load {os.getloadavg()[0]:.1f}")
+        report.show("seconds to store the pictures", fill(server.dsn, hashes))
+        report.show("MB", by_name(sizes_mb(server.dsn)))
+        print(f"load {os.getloadavg()[0]:.1f}")
         figures = asyncio.run(measure(server.dsn, hashes, source))
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
-    print(json.dumps({"bench": "pictures.similar", "pictures": len(hashes), "mb": sizes, **figures}))
-    return 0
+    report.table("ms/search", ["p50", "p99", "found"], figures)
+    report.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
-from bench.jobs.report import Report
-from bench.pictures import cpu
+from bench.kit.cpu import cpu_of_tree, spent
+from bench.kit.report import Report, by_name
+from bench.kit.running import scratch
 from bench.pictures.hosts import SIZE_BYTES, drawing, encoded
 from bench.pictures.installation import Installation
-from bench.processes import cpu_of_tree
 from classifeed_common.clock import SystemClock
 from classifeed_common.fetch import Fetched, FetchRequest
 from classifeed_pictures.app.files.specify_sizes import specify_sizes
@@ -39,10 +37,10 @@ def measure(installation: Installation, urls: Sequence[str], report: Report) -> 
     content = encoded(drawing(), SIZE_BYTES)
     for name, found_sizes, formats in (("one size", [_CARD], ["jpeg"]), ("3 sizes", _SHIPPED, ["jpeg", "webp"])):
         spent = {stage: spent_ms * 1e3 for stage, spent_ms in measure_stages(content, found_sizes, formats).items()}
-        report.show(f"  CPU µs of decoding a picture, {name}", cpu.show(spent))
+        report.show(f"  CPU µs of decoding a picture, {name}", by_name(spent))
     found = asyncio.run(_measure(settings, urls, installation))
     for stage, cost in found.items():
-        report.show(f"  CPU µs a picture, {stage} alone", cpu.show(cost))
+        report.show(f"  CPU µs a picture, {stage} alone", by_name(cost))
 
 
 async def _measure(
@@ -56,12 +54,12 @@ async def _measure(
             namespace = await find_namespace(tx, "bench")
         assert namespace is not None
         store = PictureStorer(base.database, base.blobs, SystemClock())
-        with tempfile.TemporaryDirectory(prefix="cf-bench-") as folder:
+        with scratch() as folder:
             await base.decoder.start()
             watch = _Watch(installation, base.decoder, len(urls))
             files = []
             for number, url in enumerate(urls):
-                path = Path(folder) / str(number)
+                path = folder / str(number)
                 fetched = await base.fetcher.fetch(FetchRequest(url), path)
                 assert isinstance(fetched, Fetched)
                 files.append(path)
@@ -86,7 +84,7 @@ class _Watch:
     def take(self) -> dict[str, float]:
         """Return the CPU since the last call, in µs a picture."""
         before, self._last = self._last, self._now()
-        return cpu.spent(before, self._last, self._count)
+        return spent(before, self._last, self._count)
 
     def _now(self) -> dict[str, float]:
         decoders = sum(map(cpu_of_tree, self._decoder.pids))

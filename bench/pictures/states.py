@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import statistics
 import time
 from collections.abc import Sequence
 from typing import Final
 
-from bench.jobs.report import Report, shown
-from bench.pictures import cpu
+from bench.kit.cpu import cpu_of_tree, medians, spent
+from bench.kit.report import Report, Spread, by_name
 from bench.pictures.installation import PROCESS, RELAY, RESHARD, Installation, Running
 from bench.pictures.sizes import Sizes
-from bench.processes import cpu_of_tree
 from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.requests_pb2 import PictureRequests
@@ -59,9 +57,8 @@ async def _measure(installation: Installation, sizes: Sizes, report: Report) -> 
     finally:
         await producer.close()
     for kind, found in rates.items():
-        name = f"events/s, {kind}"
-        report.at_least(name, statistics.median(found), _GOAL, f"({min(found):,.0f}–{max(found):,.0f})")
-        report.show(f"  CPU µs an event, {kind}", cpu.show(cpu.medians(costs[kind])))
+        report.at_least(f"events/s, {kind}", Spread(found), _GOAL)
+        report.show(f"  CPU µs an event, {kind}", by_name(medians(costs[kind])))
     _measure_relay(installation, report)
 
 
@@ -91,7 +88,7 @@ async def _handle(
             if time.perf_counter() > began_s + _LIMIT_S:
                 raise RuntimeError(f"{end - read()} events are not handled within {_LIMIT_S:.0f} s")
             await asyncio.sleep(0.02)
-        return time.perf_counter() - began_s, cpu.spent(before, spent_s(), count)
+        return time.perf_counter() - began_s, spent(before, spent_s(), count)
 
 
 def _measure_relay(installation: Installation, report: Report) -> None:
@@ -108,9 +105,10 @@ def _measure_relay(installation: Installation, report: Report) -> None:
             while unsent():
                 time.sleep(0.1)
             own = cpu_of_tree(relay.process.pid)
-            cost = {"relay with its start": own / count * 1e6, **cpu.spent(servers, installation.cpu(), count)}
+            cost = {"relay with its start": own / count * 1e6, **spent(servers, installation.cpu(), count)}
         rate = count / (time.perf_counter() - began_s)
-    report.show("relay, orders and results/s, from its start", f"{shown([rate])}; CPU µs each: {cpu.show(cost)}")
+    report.show("relay, orders and results/s, from its start", rate)
+    report.show("  CPU µs each", by_name(cost))
 
 
 def requests_of(urls: Sequence[str], namespace: str = "offers") -> list[Message]:

@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import json
 import statistics
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tools.arguments import parse
 
+from bench.kit.report import Report
+from bench.kit.running import scratch
 from bench.relevance.corpus import read_documents
 from classifeed_offers.domain.documents import schema
 from classifeed_searcher.domain.query_text import parse_query
 from classifeed_searcher.engine.index import TantivyIndex
 
-_FIRST = 5
-_ROUNDS = 20
-_KEY = ("seller", "external_id")
-_QUERIES = Path(__file__).with_name("queries.json")
+_FIRST: Final = 5
+_ROUNDS: Final = 20
+_KEY: Final = ("seller", "external_id")
+_QUERIES: Final = Path(__file__).with_name("queries.json")
 
 
 @dataclass(frozen=True)
@@ -85,24 +87,13 @@ def judge(index: TantivyIndex, query: Query) -> Score:
     return Score(query, wanted / min(_FIRST, len(query.relevant)), wanted > 0, statistics.median(took_ms))
 
 
-def summarize(scores: Sequence[Score]) -> dict[str, float]:
-    """Return the means of scores."""
-    return {
-        "queries": len(scores),
-        "precision_at_5": round(statistics.fmean(score.precision for score in scores), 3),
-        "success_at_5": round(statistics.fmean(score.success for score in scores), 3),
-        "search_ms_p50": round(statistics.median(score.took_ms for score in scores), 2),
-        "search_ms_max": round(max(score.took_ms for score in scores), 2),
-    }
-
-
 def main() -> None:
-    """Fill an index, judge all queries and print the scores."""
+    """Fill an index, judge all queries and report the scores."""
     parse(__doc__)
     queries = read_queries()
     files = {file for query in queries for file, _ in query.relevant}
-    with tempfile.TemporaryDirectory() as folder:
-        index = TantivyIndex(Path(folder), schema())
+    with scratch() as folder:
+        index = TantivyIndex(folder, schema())
         documents = list({document.pk: document for document in read_documents(files)}.values())
         started = time.perf_counter()
         index.add(documents)
@@ -110,25 +101,43 @@ def main() -> None:
         filled_s = time.perf_counter() - started
         scores = [judge(index, query) for query in queries]
         index.close()
-    print(f"The first {_FIRST} hits of {len(queries)} queries over {len(documents):,} offers of {len(files)} feeds\n")
-    print(f"{'query':<34} {'kind':<10} {'wanted':>6} {'precision':>9} {'success':>7} {'ms':>7}")
-    for score in sorted(scores, key=lambda score: (score.precision, score.query.text)):
-        query = score.query
-        print(
-            f"{query.text:<34} {query.kind:<10} {len(query.relevant):>6} {score.precision:>9.2f} "
-            f"{'yes' if score.success else 'NO':>7} {score.took_ms:>7.2f}"
-        )
-    kinds = sorted({query.kind for query in queries})
-    by_kind = {kind: summarize([score for score in scores if score.query.kind == kind]) for kind in kinds}
-    for kind, summary in {**by_kind, "all": summarize(scores)}.items():
-        print(
-            f"\n{kind:<10} {summary['queries']:>3} queries  precision@5 {summary['precision_at_5']:.3f}  "
-            f"success@5 {summary['success_at_5']:.3f}",
-            end="",
-        )
-    filled = round(len(documents) / filled_s)
-    print(f"\n\nIndex filled at {filled:,} offers/s\n")
-    print(json.dumps({"bench": "relevance", "documents_per_s": filled, **summarize(scores), "by_kind": by_kind}))
+    report = Report("relevance", offers=len(documents), feeds=len(files))
+    report.table(
+        f"The first {_FIRST} hits of each query",
+        ["kind", "wanted", "precision", "success", "ms"],
+        {
+            score.query.text: (
+                score.query.kind,
+                len(score.query.relevant),
+                score.precision,
+                "yes" if score.success else "NO",
+                score.took_ms,
+            )
+            for score in sorted(scores, key=lambda score: (score.precision, score.query.text))
+        },
+    )
+    kinds = {
+        kind: [score for score in scores if score.query.kind == kind]
+        for kind in sorted({score.query.kind for score in scores})
+    }
+    report.table(
+        "Means by kind",
+        ["queries", f"precision@{_FIRST}", f"success@{_FIRST}", "p50 ms", "worst ms"],
+        {kind: _summary(those) for kind, those in {**kinds, "all": scores}.items()},
+    )
+    report.show("offers/s of filling the index", len(documents) / filled_s)
+    report.finish()
+
+
+def _summary(scores: Sequence[Score]) -> tuple[float, ...]:
+    times_ms = [score.took_ms for score in scores]
+    return (
+        len(scores),
+        statistics.fmean(score.precision for score in scores),
+        statistics.fmean(score.success for score in scores),
+        statistics.median(times_ms),
+        max(times_ms),
+    )
 
 
 if __name__ == "__main__":

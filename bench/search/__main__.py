@@ -6,14 +6,13 @@ The index has BENCH_DOCUMENTS documents, by default 100,000; `--full` takes a mi
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tools.arguments import parse
 
+from bench.kit.report import Report
+from bench.kit.running import running_postgres, scratch, size_of
 from bench.search.calls import Caller, Searcher, measure_calls
 from bench.search.queries import Query, queries_of
 from bench.search.report import show_kinds, show_rates
@@ -21,7 +20,6 @@ from bench.search.sides import Engine, Postgres, Side, Sqlite
 from bench.search.timing import Times, measure_side
 from classifeed_common.auth import KeyStore, write_keys
 from classifeed_common.auth.policy import OPERATOR
-from classifeed_common.embedded.postgres import EmbeddedPostgres
 
 _QUERIES: Final = 200
 
@@ -37,16 +35,14 @@ def measure_kinds(
     return found
 
 
-def measure(folder: Path, documents: int, seconds: float) -> dict[str, Any]:
-    """Measure all and print."""
+def measure(folder: Path, documents: int, seconds: float, report: Report) -> None:
+    """Measure and report all."""
     keys = folder / "keys"
     write_keys(keys, [OPERATOR])
     queries = queries_of(documents, _QUERIES)
-    postgres = EmbeddedPostgres(folder / "postgres", password="bench")
     with Searcher(folder / "index", keys, documents) as searcher:
-        print(f"{documents:,} documents; the index was filled at {documents / searcher.filled_s:,.0f} a second")
-        postgres.start()
-        try:
+        report.show("documents/s of filling the index", documents / searcher.filled_s)
+        with running_postgres() as postgres:
             sqlite, table = Sqlite(folder / "sqlite", documents), Postgres(postgres.dsn, documents)
             sides: dict[str, Side] = {
                 "engine": Engine(searcher.folder / "index"),
@@ -57,25 +53,22 @@ def measure(folder: Path, documents: int, seconds: float) -> dict[str, Any]:
                 kinds = measure_kinds(caller, sides, queries)
             table.close()
             sqlite.close()
-        finally:
-            postgres.stop()
-        result = show_kinds(kinds)
-        rates = asyncio.run(measure_calls(searcher, KeyStore(keys), queries, seconds))
-        return {"kinds": result, "calls": show_rates(rates)}
+        show_kinds(report, kinds)
+        show_rates(report, asyncio.run(measure_calls(searcher, KeyStore(keys), queries, seconds)))
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and report."""
     arguments = parse(__doc__, full="a million documents", smoke="run in a few seconds, for tests")
-    documents, seconds = int(os.environ.get("BENCH_DOCUMENTS", "100000")), 8.0
+    documents, seconds = size_of("BENCH_DOCUMENTS", 100_000), 8.0
     if arguments.full:
         documents = 1_000_000
     elif arguments.smoke:
         documents, seconds = 300, 0.3
-    with tempfile.TemporaryDirectory(prefix="cf-bench-") as folder:
-        Path(folder).chmod(0o755)  # PostgreSQL runs as another user
-        result = measure(Path(folder), documents, seconds)
-    print(json.dumps({"bench": "search", "documents": documents, **result}))
+    report = Report("search", documents=documents)
+    with scratch() as folder:
+        measure(folder, documents, seconds, report)
+    report.finish()
 
 
 if __name__ == "__main__":

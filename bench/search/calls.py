@@ -19,7 +19,7 @@ import grpc.aio
 from grpc_health.v1.health_pb2 import HealthCheckRequest
 from grpc_health.v1.health_pb2_grpc import HealthStub
 
-from bench.processes import cpu_of_tree
+from bench.kit.cpu import cpu_of_tree
 from bench.search.queries import PAGE, Query
 from bench.search.timing import Times, times_of
 from classifeed.search.v1.search_service_pb2 import SearchRequest

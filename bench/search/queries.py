@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Final, NamedTuple
 
-from bench.generated_documents import FREQUENT_WORD, OfferWords, offer_words, words
+from bench.kit.generated_documents import FREQUENT_WORD, OfferWords, offer_words, words
 
 PAGE: Final = 20
 _RARE_FROM: Final = 15_000

@@ -18,7 +18,7 @@ from typing import Final
 
 from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 
-from bench.generated_documents import generate_documents, pieces
+from bench.kit.generated_documents import generate_documents, pieces
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
 from classifeed.search.v1.search_service_pb2_grpc import add_SearchServiceServicer_to_server

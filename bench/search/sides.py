@@ -12,7 +12,7 @@ import psycopg
 import tantivy
 from psycopg import sql
 
-from bench.generated_documents import generate_documents
+from bench.kit.generated_documents import generate_documents
 from bench.search.queries import PAGE, Query
 from classifeed_searcher.engine.analysis import build_analyzers
 from classifeed_searcher.engine.fields import SOURCE

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from bench.kit.report import quantile
 from bench.search.queries import Query
 from bench.search.sides import Side
 
@@ -24,8 +25,7 @@ class Times(NamedTuple):
 
 def times_of(seconds: Sequence[float], found: Sequence[int] = (0,)) -> Times:
     """Return the median and the 99th percentile."""
-    cuts = statistics.quantiles(seconds, n=100, method="inclusive")
-    return Times(cuts[49] * 1000, cuts[98] * 1000, statistics.median(found))
+    return Times(quantile(seconds, 50) * 1000, quantile(seconds, 99) * 1000, statistics.median(found))
 
 
 def measure_side(side: Side, queries: Sequence[Query]) -> Times:

@@ -11,38 +11,37 @@ waits: with the client library, and with `classifeed feed upload`.
 from __future__ import annotations
 
 import gzip
-import json
-import os
 import shutil
-import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from tests.e2e.site import Site, serve_hosts, serve_site
 from tests.e2e.suite import Suite
 from tests.e2e.waiting import wait_until
 from tools.arguments import parse
 
-from bench.generated_feed import write_feed
+from bench.kit.generated_feed import write_feed
+from bench.kit.report import Report, Spread, by_name
+from bench.kit.running import running_suite, size_of
 from classifeed.feeds.v1 import feed_pb2, task_pb2
 from classifeed_cli.platform.installation import Installation
 from classifeed_client import Client
 
-_ROUNDS = int(os.environ.get("BENCH_SHARES_ROUNDS", "8"))
-_HEAVY_FILES = 16
-_HEAVY_OFFERS = int(os.environ.get("BENCH_SHARES_OFFERS", "100000"))
-_DRIPS = 12
-_DRIP_BYTES_PER_S = 2048
-_LIMIT_S = 600.0
-_KNOBS = {"CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1"}
-_BEGIN_GOAL_S = 5.0
-_END_GOAL = 3.0
+_ROUNDS: Final = size_of("BENCH_SHARES_ROUNDS", 8)
+_HEAVY_FILES: Final = 16
+_HEAVY_OFFERS: Final = size_of("BENCH_SHARES_OFFERS", 100_000)
+_DRIPS: Final = 12
+_DRIP_BYTES_PER_S: Final = 2048
+_LIMIT_S: Final = 600.0
+_KNOBS: Final = {"CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1"}
+_BEGIN_GOAL_S: Final = 5.0
+_END_GOAL: Final = 3.0
 
 
 @dataclass
@@ -159,70 +158,43 @@ class Bench:
         return task if task.HasField("end_time") else None
 
 
-def show(kind: str, alone: Measured, beside: Measured) -> dict[str, float]:
-    """Print the line of one kind and return its figures."""
-    alone_s = statistics.median(alone.ends_s)
-    row = {
-        "alone_s": alone_s,
-        "beside_s": statistics.median(beside.ends_s),
-        "beside_worst_s": max(beside.ends_s),
-        "begin_worst_s": max(beside.begins_s),
-    }
-    row |= {"ratio": row["beside_s"] / alone_s, "ratio_worst": row["beside_worst_s"] / alone_s}
-    print(
-        f"{kind:<8} {alone_s:>8.2f} {row['beside_s']:>9.2f} {row['beside_worst_s']:>7.2f} {row['ratio']:>7.2f}"
-        f" {row['ratio_worst']:>7.2f} {row['begin_worst_s']:>8.2f}"
-    )
-    for name, measured in (("alone", alone), ("beside", beside)):
-        stages = "  ".join(f"{stage} {statistics.median(found):.2f}" for stage, found in measured.stages_s.items())
-        print(f"{'':<8} {name}: {stages}")
-    return {name: round(value, 3) for name, value in row.items()}
+def show(report: Report, kind: str, alone: Measured, beside: Measured) -> None:
+    """Report the figures of one kind of load."""
+    report.show(f"{kind}, s to the end: alone, during the floods", Spread(alone.ends_s), Spread(beside.ends_s))
+    end = Spread(beside.ends_s).median / Spread(alone.ends_s).median
+    report.at_most(f"{kind}, end during the floods / alone", end, _END_GOAL)
+    report.at_most(f"{kind}, s to its start, worst", max(beside.begins_s), _BEGIN_GOAL_S)
+    for name, measured in (("alone", alone), ("during the floods", beside)):
+        stages = {stage: Spread(found).median for stage, found in measured.stages_s.items()}
+        report.show(f"  s of its stages, {name}", by_name(stages))
 
 
 def main() -> int:
-    """Measure and print; return 1 if a goal is missed."""
+    """Measure and report; return 1 if a goal is missed."""
     parse(__doc__)
-    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
-    suite = Suite(folder / "suite", _KNOBS)
+    report = Report("shares", rounds=_ROUNDS, heavy_offers=_HEAVY_OFFERS)
     kinds = {kind: (Measured(), Measured()) for kind in ("upload", "link", "command")}
-    try:
-        suite.up()
-        with (
-            serve_site() as site,
-            serve_hosts(_DRIPS) as drips,
-            Installation.find(folder / "suite").client() as client,
-        ):
-            bench = Bench(suite, client, site, folder)
-            bench.measure(Measured(), Measured(), Measured())  # the first load pays for connections and imports
-            for _ in range(_ROUNDS):
-                bench.measure(*(alone for alone, _ in kinds.values()))
-            bench.flood(drips)
-            before, applied, began = bench.running(), bench.applied(), time.monotonic()
-            for _ in range(_ROUNDS):
-                bench.measure(*(beside for _, beside in kinds.values()))
-            after, rate = bench.running(), (bench.applied() - applied) / (time.monotonic() - began)
-    finally:
-        suite.down()
-        shutil.rmtree(folder, ignore_errors=True)
+    with (
+        running_suite(_KNOBS) as (suite, folder),
+        serve_site() as site,
+        serve_hosts(_DRIPS) as drips,
+        Installation.find(suite.data).client() as client,
+    ):
+        bench = Bench(suite, client, site, folder)
+        bench.measure(Measured(), Measured(), Measured())  # the first load pays for connections and imports
+        for _ in range(_ROUNDS):
+            bench.measure(*(alone for alone, _ in kinds.values()))
+        bench.flood(drips)
+        before, applied, began = bench.running(), bench.applied(), time.monotonic()
+        for _ in range(_ROUNDS):
+            bench.measure(*(beside for _, beside in kinds.values()))
+        after, rate = bench.running(), (bench.applied() - applied) / (time.monotonic() - began)
     print(f"\n3 offers during {_HEAVY_FILES} gzips of {_HEAVY_OFFERS:,} offers and {_DRIPS} dripping links of another")
-    print(f"seller, {_ROUNDS} rounds; jobs of the flood that ran: {before} at first, {after} at last;")
-    print(f"{rate:.0f} of its offers a second were applied meanwhile")
-    print(f"{'kind':<8} {'alone s':>8} {'beside s':>9} {'worst':>7} {'ratio':>7} {'worst':>7} {'begin s':>8}")
-    seconds = {kind: show(kind, *measured) for kind, measured in kinds.items()}
-    is_met = all(row["begin_worst_s"] <= _BEGIN_GOAL_S and row["ratio"] <= _END_GOAL for row in seconds.values())
-    print(f"goals (begin within {_BEGIN_GOAL_S:g} s, end within {_END_GOAL:g} x): {'met' if is_met else 'MISSED'}")
-    print(
-        json.dumps(
-            {
-                "bench": "shares",
-                "rounds": _ROUNDS,
-                "heavy_offers": _HEAVY_OFFERS,
-                "flood_offers_s": round(rate),
-                "seconds": seconds,
-            }
-        )
-    )
-    return 0 if is_met else 1
+    report.show("jobs of the floods that ran: at first, at last", by_name(before), by_name(after))
+    report.show("offers/s of the floods meanwhile", rate)
+    for kind, measured in kinds.items():
+        show(report, kind, *measured)
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from bench.generated_feed import write_feed
+from bench.kit.generated_feed import write_feed
 
 from tests.e2e.children import problems_of
 from tests.e2e.suite import Suite

@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from bench.generated_feed import offer_ids, write_feed
+from bench.kit.generated_feed import offer_ids, write_feed
 
 from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from tests.e2e.children import SEARCHES, WRITER, stopped_children, wait_for_child, wait_until_unnamed

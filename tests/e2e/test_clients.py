@@ -14,7 +14,7 @@ from typing import Any
 
 import grpc
 import pytest
-from bench.generated_feed import write_feed
+from bench.kit.generated_feed import write_feed
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tools.gotools import go_environment
 

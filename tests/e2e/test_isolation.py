@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from bench.generated_feed import offer_ids, write_feed
+from bench.kit.generated_feed import offer_ids, write_feed
 from confluent_kafka import Message, Producer
 
 from classifeed_common.testing.campaigns import IS_LONG, in_campaigns

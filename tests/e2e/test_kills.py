@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from bench.generated_feed import offer_ids, write_feed
+from bench.kit.generated_feed import offer_ids, write_feed
 
 from classifeed_common.testing.campaigns import in_campaigns
 from tests.e2e.suite import Suite

@@ -16,7 +16,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from bench.generated_feed import offer_ids, write_feed
+from bench.kit.generated_feed import offer_ids, write_feed
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bench.generated_feed import offer_ids, write_feed
+from bench.kit.generated_feed import offer_ids, write_feed
 
 from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from tests.e2e.suite import Suite

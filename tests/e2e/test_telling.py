@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.generated_feed import write_feed
+from bench.kit.generated_feed import write_feed
 
 from tests.e2e.metrics import check_metrics
 from tests.e2e.suite import Suite

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from bench.generated_feed import offer_ids, write_feed
+from bench.kit.generated_feed import offer_ids, write_feed
 
 from classifeed_common.embedded.ports import pick_free_port
 from classifeed_common.testing.campaigns import in_campaigns

@@ -62,15 +62,6 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         "Reading a generated YML file of 0.83 KB an offer, and whole loads from the upload to the search. The result is"
         " the terminal state of the load. All offers are searchable when a search finds each of them.",
     ),
-    "indexing": Subject(
-        "Indexing",
-        "Each stage on the way of a document into the index: the receiver's RPCs, then indexer, Kafka and searcher.",
-    ),
-    "publish-mark": Subject(
-        "Publish mark",
-        "The transaction in which offers publishes a batch of 500 offers ([ADR 0007](adr/0007-publish-mark.md)).",
-        one_unit=True,
-    ),
     "search": Subject(
         "Search",
         "Searches by gRPC with 20 hits a page. A p50 is for 1,000,000 documents; its goal is the time of an empty gRPC"
@@ -93,11 +84,6 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     "shares": Subject(
         "Shares",
         "A load of 3 offers while another seller loads 16 files of 60,000 offers and 12 slow links.",
-    ),
-    "scale": Subject(
-        "Scale",
-        "CPU for an offer with two and four processes of a role, compared with one process. Two cores run everything,"
-        " so the CPU says more than the rate.",
     ),
     "moderation": Subject(
         "Moderation",

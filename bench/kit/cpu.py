@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import statistics
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +19,17 @@ def cpu_of(pids: Iterable[int]) -> float:
 def cpu_of_tree(pid: int) -> float:
     """Return the seconds of CPU of a process and its descendants, including those that have ended."""
     return sum(sum(_times(each)) for each in _tree(pid))
+
+
+def spent(before: Mapping[str, float], after: Mapping[str, float], count: int) -> dict[str, float]:
+    """Return the CPU between two readings divided by `count`, in µs by name."""
+    return {name: (after[name] - before[name]) / count * 1e6 for name in before}
+
+
+def medians(rounds: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Return the median of each name."""
+    listed = list(rounds)
+    return {name: statistics.median(each[name] for each in listed) for name in listed[0]}
 
 
 def _tree(pid: int) -> Iterator[int]:

@@ -1,1 +1,0 @@
-"""The stages of indexing a document, each compared with a bare program (`make bench-indexing`)."""

@@ -1,0 +1,1 @@
+"""What the benchmarks share: generated input, processes to measure, their CPU, and the report."""
