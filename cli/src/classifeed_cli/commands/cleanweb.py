@@ -10,7 +10,7 @@ from classifeed_cli.exit_codes import refused
 from classifeed_cli.messages import document_of
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.terminal.confirmation import YesOption, confirm
-from classifeed_cli.views.cleanweb import show_callbacks, show_queues, show_review
+from classifeed_cli.views.cleanweb import CALLBACKS, QUEUES, show_review
 
 _app = typer.Typer(help="Texts that people review, and the callbacks with their verdicts.", no_args_is_help=True)
 _Reviewer = Annotated[str, typer.Option("--reviewer", help="Name of the reviewer.")]
@@ -30,7 +30,7 @@ def queues(
     out = session.out
     with session.moderation_client() as client:
         found = client.get_queues()
-    show_queues(out, found)
+    out.rows(QUEUES, found)
     out.document({"queues": [document_of(queue) for queue in found]})
 
 
@@ -79,7 +79,7 @@ def callbacks(
     out = session.out
     with session.moderation_client() as client:
         found = client.list_callbacks(given_up=given_up, page_size=limit)
-    show_callbacks(out, found)
+    out.rows(CALLBACKS, found)
     if len(found) == limit:
         out.say("… there may be more; increase --limit to see more")
     out.document({"callbacks": [document_of(callback) for callback in found]})

@@ -13,7 +13,7 @@ from classifeed_cli.messages import document_of
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.terminal.confirmation import YesOption, confirm
-from classifeed_cli.views.point import show_comment, show_point, show_points
+from classifeed_cli.views.point import POINTS, show_comment, show_point
 
 _app = typer.Typer(help="Points on the map, their comments and votes.", no_args_is_help=True)
 _ROLES = ", ".join(name.removeprefix("AUTHOR_ROLE_").lower() for name in subject_pb2.AuthorRole.keys()[1:])
@@ -133,9 +133,7 @@ def list_points(
             )
 
         found = collect(ask, "points", limit)
-    show_points(out, found.points)
-    if found.next_page_token:
-        out.say(f"… more than {limit}; increase --limit to see more")
+    out.rows(POINTS, found.points, more_than=limit if found.next_page_token else None)
     out.document(document_of(found))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -12,6 +12,7 @@ from classifeed.documents.v1 import document_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.table import Table
 from classifeed_client import Client
 
 _SHOWN = ("seller", "namespace", "external_id", "title", "price", "currency")
@@ -58,13 +59,7 @@ def find_offers(
 
 def show_hits(out: Output, found: search_service_pb2.SearchResponse) -> None:
     """Print hits as a table."""
-    out.table(
-        ("seller", "namespace", "id", "price", "title"),
-        (
-            (hit["seller"], hit["namespace"], hit["external_id"], _price(hit), hit["title"])
-            for hit in map(hit_document, found.hits)
-        ),
-    )
+    out.rows(_HITS, map(hit_document, found.hits))
     more = f" of {found.total}" if found.total > len(found.hits) else ""
     out.say(f"{len(found.hits)}{more} found")
 
@@ -116,3 +111,14 @@ def _price(hit: dict[str, Any]) -> str:
 def _plain(value: document_pb2.Value) -> Any:
     kind = value.WhichOneof("kind")
     return getattr(value, kind) if kind else ""
+
+
+_HITS: Final = Table[dict[str, Any]](
+    {
+        "seller": lambda hit: hit["seller"],
+        "namespace": lambda hit: hit["namespace"],
+        "id": lambda hit: hit["external_id"],
+        "price": _price,
+        "title": lambda hit: hit["title"],
+    }
+)

@@ -14,6 +14,7 @@ from classifeed_cli.options import DataOption, data_folder
 from classifeed_cli.platform.planning.credentials import write_private
 from classifeed_cli.platform.planning.layout import Layout
 from classifeed_cli.terminal.output import JsonOption, Output
+from classifeed_cli.terminal.table import Table
 from classifeed_common.auth import (
     ALL_OWNERS,
     TeamToken,
@@ -107,11 +108,7 @@ def list_tokens(keys: _KeysOption = None, data: DataOption = None, as_json: Json
     except TokenRecordsError as error:
         raise _no_records(error) from error
     if records:
-        rows = (
-            (each.token_id, each.team, _state(each), _moment(each.expires_at), _sellers(each), _methods(each))
-            for each in records
-        )
-        out.table(("token", "team", "state", "until", "sellers", "methods"), rows)
+        out.rows(_TOKENS, records)
     else:
         out.say("There are no tokens of other teams.")
     out.document({"tokens": [_document(record) for record in records]})
@@ -246,3 +243,15 @@ def _document(record: TeamToken) -> dict[str, Any]:
         "expire_time": moment(record.expires_at),
         "revoke_time": moment(record.revoked_at),
     }
+
+
+_TOKENS: Final = Table[TeamToken](
+    {
+        "token": lambda each: each.token_id,
+        "team": lambda each: each.team,
+        "state": _state,
+        "until": lambda each: _moment(each.expires_at),
+        "sellers": _sellers,
+        "methods": _methods,
+    }
+)

@@ -11,9 +11,10 @@ from typing import Annotated, Any
 import typer
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 
 from classifeed_cli.terminal.colours import Words
+from classifeed_cli.terminal.table import Item, Table
 from classifeed_cli.terminal.wrapping import cut, one_line, printable, wrapped
 
 _GAP = "  "
@@ -64,6 +65,30 @@ class Output:
         """Print a line of progress, always on stderr."""
         self.errors.print(printable(text), style="dim", markup=False)
 
+    def fields(self, values: Mapping[str, object], width: int = 9) -> None:
+        """Print labelled values, each on its own line, for people only; empty values are omitted."""
+        for label, value in values.items():
+            if value:
+                self.say(f"  {label:<{width}} {value}", hang=width + 3)
+
+    def rows(self, table: Table[Item], items: Iterable[Item], *, more_than: int | None = None) -> None:
+        """Print a row for each item, for people only.
+
+        Args:
+            table: the columns.
+            items: the items.
+            more_than: the `--limit` that left out further items; None if there are none.
+        """
+        listed = list(items)
+        if table.empty and not listed:
+            self.say(table.empty)
+        elif table.below is None:
+            self.table(list(table.columns), map(table.cells, listed))
+        else:
+            self.entries(list(table.columns), [(table.cells(item), table.below(item)) for item in listed])
+        if more_than is not None:
+            self.say(f"… more than {more_than}; increase --limit to see more")
+
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
         """Print a table, for people only."""
         if self.as_json:
@@ -74,7 +99,7 @@ class Output:
             for line in (columns, *lines):
                 self.people.print(_padded(line, widths), markup=False)
             return
-        table = Table(title=title, title_justify="left", box=None, pad_edge=False, highlight=True)
+        table = RichTable(title=title, title_justify="left", box=None, pad_edge=False, highlight=True)
         for column, width in zip(columns[:-1], widths[:-1], strict=True):
             table.add_column(column, no_wrap=True, min_width=width)
         # A long row is cut at its end, never in an id.

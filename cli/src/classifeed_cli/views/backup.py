@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 from classifeed.pictures.v1.picture_service_pb2 import Backup
 from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.table import Table
 from classifeed_cli.views.amounts import duration_words, size_words, time_words
+
+BACKUPS: Final = Table[Backup](
+    {
+        "backup": lambda each: each.name,
+        "made": lambda each: time_words(each.begin_time) if each.HasField("begin_time") else "cannot be read",
+        "urls": lambda each: f"{each.states:,}",
+        "waiting": lambda each: f"{each.waiting_requests:,}",
+        "stored": lambda each: f"{each.stored_pictures:,}",
+        "size": lambda each: size_words(each.size_bytes),
+    },
+    empty="no backup yet: the first one is made within an hour of the service's first start",
+)
 
 
 def show_backups(out: Output, backups: Sequence[Backup]) -> None:
     """Print a line for each backup, and the errors of unreadable ones."""
-    if not backups:
-        out.say("no backup yet: the first one is made within an hour of the service's first start")
-        return
-    out.table(
-        ("backup", "made", "urls", "waiting", "stored", "size"),
-        (
-            (
-                each.name,
-                time_words(each.begin_time) if each.HasField("begin_time") else "cannot be read",
-                f"{each.states:,}",
-                f"{each.waiting_requests:,}",
-                f"{each.stored_pictures:,}",
-                size_words(each.size_bytes),
-            )
-            for each in backups
-        ),
-    )
+    out.rows(BACKUPS, backups)
     for each in backups:
         if each.fault:
             out.say(f"{each.name}: {each.fault}", hang=2)

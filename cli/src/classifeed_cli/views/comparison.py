@@ -13,29 +13,13 @@ from classifeed.pictures.v1.picture_service_pb2 import (
 )
 from classifeed_cli.messages import enum_label
 from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.table import Table
 from classifeed_cli.views.amounts import time_words
-
-_EXPORTING: Final = "not yet known"
 
 
 def show_comparisons(out: Output, comparisons: Sequence[Comparison]) -> None:
     """Print a line for each comparison, and below them the held ones, which need a decision."""
-    if not comparisons:
-        out.say("no comparison yet: the first one runs within a day of the service's first start")
-        return
-    out.table(
-        ("number", "state", "offers as of", "compared", "unused"),
-        (
-            (
-                str(each.comparison_id),
-                _state(each),
-                time_words(each.snapshot_time) if each.HasField("snapshot_time") else _EXPORTING,
-                f"{each.compared:,}",
-                f"{each.unused:,}{_share_words(each)}",
-            )
-            for each in comparisons
-        ),
-    )
+    out.rows(COMPARISONS, comparisons)
     for each in comparisons:
         if each.state == COMPARISON_STATE_HELD:
             show_comparison(out, each)
@@ -68,3 +52,17 @@ def _state(comparison: Comparison) -> str:
 
 def _share_words(comparison: Comparison) -> str:
     return f" ({comparison.unused / comparison.compared:.0%})" if comparison.compared else ""
+
+
+COMPARISONS: Final = Table[Comparison](
+    {
+        "number": lambda each: each.comparison_id,
+        "state": _state,
+        "offers as of": lambda each: (
+            time_words(each.snapshot_time) if each.HasField("snapshot_time") else "not yet known"
+        ),
+        "compared": lambda each: f"{each.compared:,}",
+        "unused": lambda each: f"{each.unused:,}{_share_words(each)}",
+    },
+    empty="no comparison yet: the first one runs within a day of the service's first start",
+)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Final
 
 from classifeed.feeds.v1 import feed_pb2, task_pb2
 from classifeed_cli.developer_hints import hint_of
 from classifeed_cli.messages import enum_label
 from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.table import Table
 from classifeed_cli.views.amounts import duration_words, size_words, time_words
 from classifeed_cli.views.load_status import standing_of
 
-_WITH_REASON = frozenset({feed_pb2.FETCH_OUTCOME_QUEUED, feed_pb2.FETCH_OUTCOME_FAILED, feed_pb2.FETCH_OUTCOME_DROPPED})
+_WITH_REASON: Final = frozenset(
+    {feed_pb2.FETCH_OUTCOME_QUEUED, feed_pb2.FETCH_OUTCOME_FAILED, feed_pb2.FETCH_OUTCOME_DROPPED}
+)
 # If the status of the load is unknown, the outcome is "fetched".
-_LOADED = {
+_LOADED: Final = {
     task_pb2.TASK_STATUS_IN_PROGRESS: "loading",
     task_pb2.TASK_STATUS_HELD: "load held",
     task_pb2.TASK_STATUS_SUCCEEDED: "loaded",
@@ -39,6 +42,20 @@ def load_line(fetch: feed_pb2.Fetch) -> str:
     return f"load {fetch.task.rpartition('/')[2]}: {standing_of(fetch.load)}"
 
 
+FETCHES: Final = Table[feed_pb2.Fetch](
+    {
+        "fetch": lambda fetch: fetch.fetch_id,
+        "when": lambda fetch: time_words(fetch.start_time if fetch.HasField("start_time") else fetch.create_time),
+        "outcome": outcome_of,
+        "http": lambda fetch: fetch.http_status or "",
+        "size": lambda fetch: size_words(fetch.bytes) if fetch.bytes else "",
+        "task": lambda fetch: fetch.task.rpartition("/")[2],
+    },
+    below=lambda fetch: [*(words_of(fetch) if fetch.outcome in _WITH_REASON else ()), load_line(fetch)],
+)
+"""Fetches, with the errors of those that did not fetch the file."""
+
+
 def show_fetch(out: Output, fetch: feed_pb2.Fetch) -> None:
     """Print a fetch: its outcome, and the reason."""
     out.say(f"Fetch {fetch.fetch_id} of {fetch.seller_id}/{fetch.namespace}: {outcome_of(fetch)}")
@@ -55,27 +72,6 @@ def show_fetch(out: Output, fetch: feed_pb2.Fetch) -> None:
     show_words(out, fetch, indent=2)
     if fetch.outcome != feed_pb2.FETCH_OUTCOME_LOADED and (line := load_line(fetch)):
         out.say(f"  {line}", hang=2)
-
-
-def show_fetches(out: Output, fetches: Sequence[feed_pb2.Fetch]) -> None:
-    """Print a line for each fetch, and below it the errors of those that did not fetch the file."""
-    out.entries(
-        ("fetch", "when", "outcome", "http", "size", "task"),
-        (
-            (
-                (
-                    fetch.fetch_id,
-                    time_words(fetch.start_time if fetch.HasField("start_time") else fetch.create_time),
-                    outcome_of(fetch),
-                    fetch.http_status or "",
-                    size_words(fetch.bytes) if fetch.bytes else "",
-                    fetch.task.rpartition("/")[2],
-                ),
-                [*(words_of(fetch) if fetch.outcome in _WITH_REASON else ()), load_line(fetch)],
-            )
-            for fetch in fetches
-        ),
-    )
 
 
 def show_words(out: Output, fetch: feed_pb2.Fetch, *, indent: int) -> None:

@@ -9,12 +9,32 @@ from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo, Picture
 from classifeed.pictures.v1.picture_service_pb2 import PictureNamespace, SimilarPicture, SizeRule
 from classifeed_cli.developer_hints import hint_of
 from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.table import Table
 from classifeed_cli.terminal.wrapping import one_line
 from classifeed_cli.views.amounts import size_words, time_words
 
 ORIGINAL: Final = "orig"
 """Name of the original size."""
-_HANG: Final = 14
+_WIDTH: Final = 11
+SIMILAR: Final = Table[SimilarPicture](
+    {
+        "distance": lambda each: each.distance,
+        "namespace": lambda each: each.picture.namespace,
+        "size": lambda each: f"{each.picture.width}x{each.picture.height} {each.picture.format}",
+        "picture": lambda each: each.url or "of a URL that is not known any more",
+    },
+    below=lambda each: [path_of(each.picture)],
+)
+NAMESPACES: Final = Table[PictureNamespace](
+    {
+        "namespace": lambda each: each.name,
+        "pictures": lambda each: f"{each.pictures:,}",
+        "used": lambda each: size_words(each.used_bytes),
+        "quota": lambda each: size_words(each.quota_bytes) if each.quota_bytes else "none",
+        "formats": lambda each: ", ".join(each.formats),
+    },
+    below=lambda each: [", ".join(map(_rule_words, each.sizes)) or "no sizes, only originals"],
+)
 
 
 def show_states(out: Output, states: Sequence[PictureState]) -> None:
@@ -32,16 +52,16 @@ def show_state(out: Output, state: PictureState) -> None:
     for picture in state.pictures:
         show_picture(out, picture)
     has_failed = state.HasField("last_failure")
-    lines = (
-        ("failure", _failure_words(state.last_failure) if has_failed else ""),
-        ("failed", f"{state.failed_attempts:,} in a row" if has_failed else ""),
-        ("attempt", time_words(state.attempt_time) if state.HasField("attempt_time") else ""),
-        ("next", _next_words(state)),
-        ("requested", time_words(state.request_time) if state.HasField("request_time") else ""),
-        ("waiting", f"requests: {state.requests_in_flight:,}" if state.requests_in_flight else ""),
-        ("unused", _unused_words(state)),
-    )
-    _show_lines(out, lines)
+    fields = {
+        "failure": _failure_words(state.last_failure) if has_failed else "",
+        "failed": f"{state.failed_attempts:,} in a row" if has_failed else "",
+        "attempt": time_words(state.attempt_time) if state.HasField("attempt_time") else "",
+        "next": _next_words(state),
+        "requested": time_words(state.request_time) if state.HasField("request_time") else "",
+        "waiting": f"requests: {state.requests_in_flight:,}" if state.requests_in_flight else "",
+        "unused": _unused_words(state),
+    }
+    out.fields(fields, _WIDTH)
 
 
 def show_requested(out: Output, states: Sequence[PictureState], namespace: str) -> None:
@@ -62,56 +82,7 @@ def show_picture(out: Output, picture: PictureInfo) -> None:
     if picture.HasField("store_time"):
         kept += f", stored {time_words(picture.store_time)}"
     sizes = [f"{size.name} {size.width}x{size.height} ({', '.join(size.formats)})" for size in picture.sizes]
-    lines = (
-        (picture.namespace, kept),
-        ("address", path_of(picture)),
-        ("sizes", ", ".join([*sizes, ORIGINAL])),
-    )
-    _show_lines(out, lines)
-
-
-def show_similar(out: Output, url: str, pictures: Sequence[SimilarPicture], *, has_more: bool) -> None:
-    """Print the pictures that are similar to that of a URL, each with its address below."""
-    if not pictures:
-        out.say(f"no other stored picture looks like {one_line(url)}; --distance 11 finds some more")
-        return
-    out.entries(
-        ("distance", "namespace", "size", "picture"),
-        (
-            (
-                (
-                    str(each.distance),
-                    each.picture.namespace,
-                    f"{each.picture.width}x{each.picture.height} {each.picture.format}",
-                    each.url or "of a URL that is not known any more",
-                ),
-                [path_of(each.picture)],
-            )
-            for each in pictures
-        ),
-    )
-    if has_more:
-        out.say(f"… more than {len(pictures)}; increase --limit to see more")
-
-
-def show_namespaces(out: Output, namespaces: Sequence[PictureNamespace]) -> None:
-    """Print a line for each namespace, and its sizes below."""
-    out.entries(
-        ("namespace", "pictures", "used", "quota", "formats"),
-        (
-            (
-                (
-                    each.name,
-                    f"{each.pictures:,}",
-                    size_words(each.used_bytes),
-                    size_words(each.quota_bytes) if each.quota_bytes else "none",
-                    ", ".join(each.formats),
-                ),
-                [", ".join(map(_rule_words, each.sizes)) or "no sizes, only originals"],
-            )
-            for each in namespaces
-        ),
-    )
+    out.fields({picture.namespace: kept, "address": path_of(picture), "sizes": ", ".join([*sizes, ORIGINAL])}, _WIDTH)
 
 
 def path_of(picture: PictureInfo) -> str:
@@ -151,9 +122,3 @@ def _failure_words(failure: LoadFailure) -> str:
 
 def _rule_words(rule: SizeRule) -> str:
     return f"{rule.name} {rule.width}x{rule.height}{' crop' if rule.crop else ''}"
-
-
-def _show_lines(out: Output, lines: Sequence[tuple[str, str]]) -> None:
-    for label, value in lines:
-        if value:
-            out.say(f"  {label:<10}  {value}", hang=_HANG)

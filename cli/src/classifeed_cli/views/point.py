@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from classifeed.moderation.v1 import subject_pb2
 from classifeed.points.v1 import point_pb2
 from classifeed_cli.messages import enum_label
 from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.table import Table
 from classifeed_cli.terminal.wrapping import one_line
 from classifeed_cli.views.amounts import time_words
 from classifeed_cli.views.moderation import status_words, verdict_words
-
-_HANG: Final = 13
 
 
 def show_point(out: Output, point: point_pb2.Point) -> None:
     """Print a point with its comments."""
     out.say(f"{_point_id(point)}: {status_words(point.moderation.status)}")
-    lines = (
-        ("tags", ", ".join(point.tags)),
-        ("text", one_line(point.description)),
-        ("at", _place(point.location)),
-        ("author", _author(point.author)),
-        ("regions", ", ".join(map(str, point.region_ids))),
-        ("votes", f"{point.votes_for} there, {point.votes_against} gone"),
-        ("verdicts", verdict_words(point.moderation.verdicts)),
-        ("created", time_words(point.create_time)),
-    )
-    for label, value in lines:
-        if value:
-            out.say(f"  {label:<10} {value}", hang=_HANG)
+    fields = {
+        "tags": ", ".join(point.tags),
+        "text": one_line(point.description),
+        "at": _place(point.location),
+        "author": _author(point.author),
+        "regions": ", ".join(map(str, point.region_ids)),
+        "votes": f"{point.votes_for} there, {point.votes_against} gone",
+        "verdicts": verdict_words(point.moderation.verdicts),
+        "created": time_words(point.create_time),
+    }
+    out.fields(fields, width=10)
     for comment in point.comments:
         show_comment(out, comment)
 
@@ -41,26 +37,6 @@ def show_comment(out: Output, comment: point_pb2.Comment) -> None:
     number = comment.name.rpartition("/")[2]
     status = status_words(comment.moderation.status)
     out.say(f"comment {number} of {_author(comment.author)}, {status}: {one_line(comment.text)}")
-
-
-def show_points(out: Output, points: Sequence[point_pb2.Point]) -> None:
-    """Print a line for each point."""
-    if not points:
-        out.say("no points there")
-        return
-    out.table(
-        ("point", "status", "votes", "tags", "text"),
-        (
-            (
-                _point_id(point),
-                status_words(point.moderation.status),
-                f"+{point.votes_for} -{point.votes_against}",
-                ", ".join(point.tags),
-                one_line(point.description),
-            )
-            for point in points
-        ),
-    )
 
 
 def _point_id(point: point_pb2.Point) -> str:
@@ -73,3 +49,15 @@ def _place(location: point_pb2.Location) -> str:
 
 def _author(author: point_pb2.Author) -> str:
     return f"{author.author_id} ({enum_label(subject_pb2.AuthorRole.DESCRIPTOR, author.role).lower()})"
+
+
+POINTS: Final = Table[point_pb2.Point](
+    {
+        "point": _point_id,
+        "status": lambda point: status_words(point.moderation.status),
+        "votes": lambda point: f"+{point.votes_for} -{point.votes_against}",
+        "tags": lambda point: ", ".join(point.tags),
+        "text": lambda point: point.description,
+    },
+    empty="no points there",
+)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed_cli.messages import enum_label
 from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.table import Table
 from classifeed_cli.terminal.wrapping import one_line
 from classifeed_cli.views.amounts import size_words
 from classifeed_cli.views.hold import show_hold
 from classifeed_cli.views.load_status import caution_of, status_of, stays_of
 from classifeed_cli.views.place import place_of
 
-_COUNTS = (
+_COUNTS: Final = (
     ("added", "added"),
     ("updated", "updated"),
     ("unchanged", "unchanged"),
@@ -23,7 +25,17 @@ _COUNTS = (
     ("skipped", "skipped"),
     ("duplicates", "with a duplicate id"),
 )
-_GONE = (("removed", "removed"), ("made_manual", "kept by hand"))
+_GONE: Final = (("removed", "removed"), ("made_manual", "kept by hand"))
+
+_ISSUES: Final = Table[task_pb2.IssueCount](
+    {
+        "level": lambda issue: enum_label(load_pb2.IssueLevel.DESCRIPTOR, issue.level).lower(),
+        "count": lambda issue: f"{issue.count:,}",
+        "code": lambda issue: issue.code,
+        "field": lambda issue: issue.field,
+        "for example": lambda issue: ", ".join(issue.sample_external_ids),
+    }
+)
 
 
 def source_of(task: task_pb2.Task) -> str:
@@ -69,19 +81,7 @@ def show_task(out: Output, task: task_pb2.Task) -> None:
             out.say(f"  {value:>11,}  offers of earlier loads {words}{reason}")
     if numbers.issues:
         out.say("")
-        out.table(
-            ("level", "count", "code", "field", "for example"),
-            (
-                (
-                    enum_label(load_pb2.IssueLevel.DESCRIPTOR, issue.level).lower(),
-                    f"{issue.count:,}",
-                    issue.code,
-                    issue.field,
-                    ", ".join(issue.sample_external_ids),
-                )
-                for issue in numbers.issues
-            ),
-        )
+        out.rows(_ISSUES, numbers.issues)
         show_lost(out, task)
         look = f"classifeed task errors {task.seller_id} {task.namespace} {task.task_id}"
         out.say(f"What to change, line by line:\n  {look}")

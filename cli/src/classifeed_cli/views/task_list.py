@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Final
 
 from classifeed.feeds.v1 import task_pb2
-from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.table import Table
 from classifeed_cli.views.amounts import duration_words, time_words
 from classifeed_cli.views.hold import describe_hold
 from classifeed_cli.views.load_status import result_of, status_of
 from classifeed_cli.views.task import source_of
-
-
-def show_tasks(out: Output, tasks: Sequence[task_pb2.Task]) -> None:
-    """Print a line for each load, and below it the counts that are not zero, or the error of the file."""
-    out.entries(
-        ("task", "when", "status", "took", "file"),
-        [
-            (
-                (task.task_id, time_words(task.create_time), status_of(task), _took(task), source_of(task)),
-                [_became(task)],
-            )
-            for task in tasks
-        ],
-    )
 
 
 def _took(task: task_pb2.Task) -> str:
@@ -36,3 +22,16 @@ def _took(task: task_pb2.Task) -> str:
 def _became(task: task_pb2.Task) -> str:
     held = describe_hold(task.hold) if task.status == task_pb2.TASK_STATUS_HELD else ""
     return "; ".join(filter(None, (result_of(task), held)))
+
+
+TASKS: Final = Table[task_pb2.Task](
+    {
+        "task": lambda task: task.task_id,
+        "when": lambda task: time_words(task.create_time),
+        "status": status_of,
+        "took": _took,
+        "file": source_of,
+    },
+    below=lambda task: [_became(task)],
+)
+"""Loads, with the counts that are not zero, or the error of the file."""

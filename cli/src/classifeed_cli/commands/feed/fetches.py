@@ -15,7 +15,7 @@ from classifeed_cli.messages import document_of
 from classifeed_cli.options import NamespaceOption, SellerOption
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
-from classifeed_cli.views.fetch import show_fetch, show_fetches
+from classifeed_cli.views.fetch import FETCHES, show_fetch
 from classifeed_client import feed_name
 
 
@@ -67,7 +67,7 @@ def fetches(
             lambda size, token: client.list_fetches(name, page_size=size, page_token=token), "fetches", limit
         )
     if found.fetches:
-        show_fetches(out, found.fetches)
+        out.rows(FETCHES, found.fetches)
     else:
         out.say(f"{seller}/{namespace} was never fetched.")
     out.document(document_of(found))

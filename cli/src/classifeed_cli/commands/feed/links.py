@@ -31,7 +31,7 @@ from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.terminal.confirmation import YesOption, confirm, is_terminal
 from classifeed_cli.terminal.output import Output
-from classifeed_cli.views.feed import show_feed, show_feeds
+from classifeed_cli.views.feed import FEEDS, show_feed
 from classifeed_cli.views.task import show_task
 from classifeed_client import ApiError, Client, Refused, feed_name, seller_name
 
@@ -112,7 +112,7 @@ def list_feeds(
     with session.client() as client:
         found = collect(lambda size, token: client.list_feeds(parent, page_size=size, page_token=token), "feeds", limit)
     if found.feeds:
-        show_feeds(out, found.feeds)
+        out.rows(FEEDS, found.feeds)
         if found.next_page_token:
             out.say(f"… more than {limit}; increase --limit to see more")
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, TypeVar
 
 import typer
@@ -17,8 +17,9 @@ from classifeed_cli.messages import document_of
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.terminal.confirmation import YesOption, confirm
-from classifeed_cli.terminal.output import Output
-from classifeed_cli.views.job import describe_limits, show_locks, show_queues, show_unreachable, show_workers
+from classifeed_cli.terminal.table import Table
+from classifeed_cli.views.job import describe_limits, show_unreachable
+from classifeed_cli.views.job_tables import LOCKS, QUEUES, WORKERS, Owned
 from classifeed_client import JobClient
 
 MessageT = TypeVar("MessageT", bound=Message)
@@ -36,7 +37,7 @@ def queues(
     service: ServiceOption = "",
 ) -> int:
     """List the queues: waiting and running jobs, and the number of processes that run them."""
-    return _list(session, service, "queues", lambda client: client.list_queues, show_queues)
+    return _list(session, service, "queues", lambda client: client.list_queues, QUEUES)
 
 
 @with_session
@@ -101,7 +102,7 @@ def workers(
     def ask(client: JobClient) -> Callable[[str], Sequence[job_pb2.Worker]]:
         return lambda name: _all_workers(client, name)
 
-    return _list(session, service, "workers", ask, show_workers, nothing="No process runs jobs.")
+    return _list(session, service, "workers", ask, WORKERS)
 
 
 @with_session
@@ -110,7 +111,7 @@ def locks(
     service: ServiceOption = "",
 ) -> int:
     """List the lock keys, with the job that holds each and since when."""
-    return _list(session, service, "locks", lambda client: client.get_locks, show_locks, nothing="No lock key is held.")
+    return _list(session, service, "locks", lambda client: client.get_locks, LOCKS)
 
 
 def _list(
@@ -118,21 +119,16 @@ def _list(
     service: str,
     items: str,
     ask: Callable[[JobClient], Callable[[str], Sequence[MessageT]]],
-    show: Callable[[Output, Mapping[str, Sequence[MessageT]]], None],
-    *,
-    nothing: str = "",
+    table: Table[Owned[MessageT]],
 ) -> int:
-    """List the items of each service, or print `nothing` if there are none; return the exit code."""
+    """List the items of each service; return the exit code."""
     out = session.out
     with session.job_client() as client:
         responses = ask_all(choose(client, service), ask(client))
-    if nothing and not any(responses.by_service.values()):
-        out.say(nothing)
-    else:
-        show(out, responses.by_service)
+    found = [Owned(name, item) for name, listed in responses.by_service.items() for item in listed]
+    out.rows(table, found)
     left_out = show_unreachable(out, responses)
-    found = [{"service": name, **document_of(item)} for name, listed in responses.by_service.items() for item in listed]
-    out.document({items: found, **left_out})
+    out.document({items: [{"service": each.service, **document_of(each.item)} for each in found], **left_out})
     return responses.exit_code
 
 

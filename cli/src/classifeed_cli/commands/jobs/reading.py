@@ -13,7 +13,8 @@ from classifeed_cli.job_services import ask_all, choose, find_job
 from classifeed_cli.messages import document_of
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
-from classifeed_cli.views.job import job_document, show_events, show_job, show_jobs, show_unreachable
+from classifeed_cli.views.job import job_document, show_job, show_unreachable
+from classifeed_cli.views.job_tables import EVENTS, JOBS, WIDE_JOBS, Owned
 
 
 def register(group: typer.Typer) -> None:
@@ -43,7 +44,7 @@ def status(
         return
     show_job(out, owner, job)
     if events is not None:
-        show_events(out, events.events)
+        out.rows(EVENTS, events.events)
     out.document(job_document(owner, job) | (document_of(events) if events is not None else {}))
 
 
@@ -76,14 +77,10 @@ def list_jobs(
             return collect(page, "jobs", limit)
 
         responses = ask_all(choose(client, service), ask)
-    jobs = [(name, job) for name, page in responses.by_service.items() for job in page.jobs]
-    jobs.sort(key=lambda found: found[1].create_time.ToNanoseconds(), reverse=True)
-    if jobs:
-        show_jobs(out, jobs[:limit])
-        if len(jobs) > limit or any(page.next_page_token for page in responses.by_service.values()):
-            out.say(f"… more than {limit}; increase --limit to see more")
-    else:
-        out.say("There are no such jobs.")
+    jobs = [Owned(name, job) for name, page in responses.by_service.items() for job in page.jobs]
+    jobs.sort(key=lambda each: each.item.create_time.ToNanoseconds(), reverse=True)
+    has_more = len(jobs) > limit or any(page.next_page_token for page in responses.by_service.values())
+    out.rows(WIDE_JOBS if out.edge is None else JOBS, jobs[:limit], more_than=limit if has_more else None)
     left_out = show_unreachable(out, responses)
     out.document({"jobs": [job_document(name, job) for name, job in jobs[:limit]], **left_out})
     return responses.exit_code

@@ -14,7 +14,8 @@ from classifeed_cli.messages import document_of
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.terminal.output import Output
-from classifeed_cli.views.job import show_schedules, show_unreachable
+from classifeed_cli.views.job import show_unreachable
+from classifeed_cli.views.job_tables import SCHEDULES, WIDE_SCHEDULES, Owned
 from classifeed_client import JobClient
 
 _PAUSE: Final = "Pause a schedule: it enqueues no jobs until it is resumed; missed slots are skipped."
@@ -50,13 +51,10 @@ def list_schedules(
             return collect(page, "schedules", limit)
 
         responses = ask_all(choose(client, service), ask)
-    found = [(name, schedule) for name, page in responses.by_service.items() for schedule in page.schedules]
-    if found:
-        show_schedules(out, found)
-        if any(page.next_page_token for page in responses.by_service.values()):
-            out.say(f"… more than {limit} of a service; increase --limit to see more")
-    else:
-        out.say("There are no schedules.")
+    found = [Owned(name, schedule) for name, page in responses.by_service.items() for schedule in page.schedules]
+    out.rows(SCHEDULES if out.edge is not None else WIDE_SCHEDULES, found)
+    if any(page.next_page_token for page in responses.by_service.values()):
+        out.say(f"… more than {limit} of a service; increase --limit to see more")
     left_out = show_unreachable(out, responses)
     out.document({"schedules": [_document(name, schedule) for name, schedule in found], **left_out})
     return responses.exit_code

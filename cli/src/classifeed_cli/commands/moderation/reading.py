@@ -14,7 +14,7 @@ from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.messages import document_of
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
-from classifeed_cli.views.moderation import APPROVED, show_check, show_figures, show_pending, show_subject
+from classifeed_cli.views.moderation import APPROVED, PENDING, figures_by, show_check, show_subject
 from classifeed_client import ModerationClient
 
 _SHOWN_DECISIONS: Final = 100
@@ -58,7 +58,7 @@ def pending(
         wanted = moderation_service_pb2.ListPendingRequest(region_id=region or 0, verdict=verdict or "")
         pages = {each: _list_pending(client, wanted, each, limit) for each in ([kind] if kind else Kind)}
     found = [subject for page in pages.values() for subject in page.subjects]
-    show_pending(out, found)
+    out.rows(PENDING, found)
     for each, page in pages.items():
         if page.next_page_token:
             out.say(f"… more than {limit} of kind {each}; increase --limit to see more")
@@ -109,7 +109,7 @@ def figures(
     with session.moderation_client() as client:
         counted = client.get_figures(f"FIGURE_INTERVAL_{by.name}", last)
     found = moderation_service_pb2.Figures(rows=[row for row in counted.rows if row.dimension == of])
-    show_figures(out, found, is_by_day=by is Interval.DAY)
+    out.rows(figures_by("%Y-%m-%d" if by is Interval.DAY else "%m-%d %H:00"), found.rows)
     out.document(document_of(found))
 
 

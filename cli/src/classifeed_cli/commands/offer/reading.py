@@ -13,7 +13,7 @@ from classifeed_cli.options import NamespaceArgument, SellerArgument
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.explanation import show_explanation
-from classifeed_cli.views.offer import offer_status, price_of, show_offer
+from classifeed_cli.views.offer import OFFERS, show_offer
 from classifeed_client import feed_name, offer_name
 
 
@@ -43,15 +43,7 @@ def list_offers(
 
         found = collect(ask, "offers", limit)
     if found.offers:
-        out.table(
-            ("id", "status", "price", "title"),
-            (
-                (offer.external_id, offer_status(offer), price_of(offer.content), offer.content.title)
-                for offer in found.offers
-            ),
-        )
-        if found.next_page_token:
-            out.say(f"… more than {limit}; increase --limit to see more")
+        out.rows(OFFERS, found.offers, more_than=limit if found.next_page_token else None)
     else:
         out.say(f"{seller} has no offers in {namespace}.")
     out.document(document_of(found))

@@ -12,7 +12,7 @@ from classifeed_cli.commands.picture.contents import Format
 from classifeed_cli.commands.picture.options import given_namespace
 from classifeed_cli.messages import document_of
 from classifeed_cli.session import Session, with_session
-from classifeed_cli.views.picture import show_namespaces
+from classifeed_cli.views.picture import NAMESPACES
 
 _SIZE: Final = re.compile(r"([a-z0-9][a-z0-9-]{0,31}):(\d{1,4})x(\d{1,4})(:crop)?")
 
@@ -41,7 +41,7 @@ def namespaces(session: Session) -> None:
     """List the namespaces of pictures: their sizes and formats, and how much they keep."""
     with session.picture_client() as client:
         found = client.list_namespaces()
-    show_namespaces(session.out, found)
+    session.out.rows(NAMESPACES, found)
     session.out.document({"namespaces": [document_of(each) for each in found]})
 
 
@@ -78,5 +78,5 @@ def namespace(
         )
         made = client.put_namespace(request)
     session.out.say(f"{name}: {'changed' if name in known else 'created'}")
-    show_namespaces(session.out, [made])
+    session.out.rows(NAMESPACES, [made])
     session.out.document(document_of(made))

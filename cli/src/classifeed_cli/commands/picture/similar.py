@@ -12,7 +12,8 @@ from classifeed_cli.commands.picture.options import picture_namespace
 from classifeed_cli.messages import document_of
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
-from classifeed_cli.views.picture import path_of, show_similar
+from classifeed_cli.terminal.wrapping import one_line
+from classifeed_cli.views.picture import SIMILAR, path_of
 from classifeed_client import PictureClient, seller_name
 
 _URLS: Final = 1000
@@ -48,7 +49,10 @@ def similar(
         parts = [request] if urls is None else list(_parts(request, urls))
         pages = [_search(client, part, limit + 1) for part in parts]
     nearest = sorted((picture for page in pages for picture in page.pictures), key=lambda each: each.distance)
-    show_similar(session.out, url, nearest[:limit], has_more=len(nearest) > limit)
+    if nearest:
+        session.out.rows(SIMILAR, nearest[:limit], more_than=limit if len(nearest) > limit else None)
+    else:
+        session.out.say(f"no other stored picture looks like {one_line(url)}; --distance 11 finds some more")
     session.out.document(
         {
             "url": url,

@@ -15,7 +15,7 @@ from classifeed_cli.messages import document_of
 from classifeed_cli.options import NamespaceArgument, SellerArgument
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.task import show_task, unlisted_of
-from classifeed_cli.views.task_list import show_tasks
+from classifeed_cli.views.task_list import TASKS
 from classifeed_client import feed_name
 
 
@@ -46,7 +46,7 @@ def list_tasks(
     with session.client() as client:
         page = client.list_tasks(parent, page_size=limit)
     if page.tasks:
-        show_tasks(out, page.tasks)
+        out.rows(TASKS, page.tasks)
     else:
         out.say(f"{seller} has no loads in {namespace}.")
     out.document(document_of(page))
