@@ -177,7 +177,7 @@ MUTATIONS: Final = (
         _MECHANISM,
         "Settled requests that a restore brings back wait until their pictures change.",
         f"{PICTURES}/domain/lifecycle/lifecycle.py",
-        before="                report(self.effects, info.namespace, holding.info_attempt, held)\n",
+        before="                self._effects.report(info.namespace, holding.info_attempt, held)\n",
         after="                pass\n",
         tests=(
             f"{PICTURES_TESTS}/unit/domain/lifecycle/test_lifecycle.py"
@@ -207,8 +207,8 @@ MUTATIONS: Final = (
         _MECHANISM,
         "A picture with a lost order is downloaded only after an hour.",
         f"{PICTURES}/domain/lifecycle/lifecycle.py",
-        before="        self._ordering.drop_orders(self.state, event.lost_attempts)\n",
-        after="",
+        before="                holding.ordered_at = None\n",
+        after="                pass\n",
         tests=(
             f"{PICTURES_TESTS}/unit/domain/lifecycle/test_lifecycle.py::test_a_lost_order_is_given_again_under_a_higher_number",
         ),

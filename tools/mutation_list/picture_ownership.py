@@ -47,8 +47,8 @@ MUTATIONS: Final = (
         "recipients-not-told-of-a-deletion",
         "Pictures",
         "A comparison deletes a picture, and its recipients keep an invalid address.",
-        f"{PICTURES}/domain/lifecycle/reporting.py",
-        before="    effects.waiting[namespace] = effects.changed[namespace] = WaitingResult(attempt, failure)\n",
+        f"{PICTURES}/domain/lifecycle/effects.py",
+        before="        self.waiting[namespace] = self.changed[namespace] = WaitingResult(attempt, failure)\n",
         after="",
         tests=(
             f"{_RECIPIENTS}::test_a_comparison_that_deletes_sends_the_result_to_all_who_have_the_picture",

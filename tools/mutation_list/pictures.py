@@ -22,7 +22,7 @@ _REFRESHING: Final = f"{PICTURES_TESTS}/unit/domain/lifecycle/test_refreshing.py
 _RETRIES: Final = f"{PICTURES_TESTS}/unit/domain/lifecycle/test_retries.py"
 _GIVEN_UP: Final = f"{PICTURES_TESTS}/integration/jobs/test_given_up.py"
 _LOOKING: Final = f"{PICTURES_TESTS}/integration/states/test_look_again.py"
-_ORDERING: Final = f"{PICTURES}/domain/lifecycle/ordering.py"
+_ORDERS: Final = f"{PICTURES}/domain/lifecycle/orders.py"
 _ORPHANS: Final = f"{PICTURES_TESTS}/integration/files/test_check_stored.py"
 _UNFINISHED: Final = f"{PICTURES_TESTS}/integration/files/test_unfinished_downloads.py"
 _LOST: Final = f"{PICTURES_TESTS}/integration/jobs/test_lost_claims.py"
@@ -79,12 +79,9 @@ MUTATIONS: Final = (
         "download-for-each-request",
         "Pictures",
         "A URL in download is downloaded again for each request.",
-        _ORDERING,
-        before="        if holding.info is not None or self.is_under_way(holding):\n            return\n"
-        "        if holding.retry_at",
-        after="        if holding.info is not None:\n            return\n"
-        "        holding.ordered_at = None\n"
-        "        if holding.retry_at",
+        _ORDERS,
+        before="    if holding.is_open(lost_before) or state.open_download(lost_before) is not None:\n        return\n",
+        after="    holding.ordered_at = None\n",
         tests=(f"{_LIFE_TESTS}::test_an_unknown_picture_is_ordered_once",),
     ),
     Mutation(
@@ -221,8 +218,8 @@ MUTATIONS: Final = (
         "Pictures",
         "Each request of a stored picture writes a row.",
         _LIFE,
-        before="            self._note_use(state, request.at)\n            self.effects",
-        after="            state.requested_at, self.is_changed = request.at, True\n            self.effects",
+        before="            state.note_use(request.at)\n            self._effects",
+        after="            state.requested_at = request.at\n            self._effects",
         tests=(
             f"{_LIFE_TESTS}::test_a_known_picture_is_settled_and_nothing_is_written",
             f"{_PROCESSING}::test_a_known_picture_is_settled_and_no_state_is_written",
@@ -333,8 +330,8 @@ MUTATIONS: Final = (
         "refresh-before-its-time",
         "Pictures",
         "Each pass requests every stored picture from its host.",
-        _ORDERING,
-        before="if state.refresh_at is None or self._now < state.refresh_at:",
+        _ORDERS,
+        before="if state.refresh_at is None or now < state.refresh_at:",
         after="if state.refresh_at is None:",
         tests=(f"{_REFRESHING}::test_a_held_picture_is_refreshed_once_its_time_has_come",),
     ),
@@ -430,9 +427,10 @@ MUTATIONS: Final = (
         "full-namespace-tried-as-often",
         "Pictures",
         "Each picture of a full namespace is downloaded every day, until an operator acts.",
-        _LIFE,
-        before="earliest_attempt(failure, holding.failed_attempts, self._now)",
-        after="earliest_attempt(failure, 1, self._now)",
+        f"{PICTURES}/domain/lifecycle/states.py",
+        before="        self.failure = failure\n"
+        "        self.retry_at = earliest_attempt(failure, self.failed_attempts, now)",
+        after="        self.failure = failure\n        self.retry_at = earliest_attempt(failure, 1, now)",
         tests=(f"{_RETRIES}::test_a_copy_that_fails_is_tried_again_ever_less_often_until_it_is_there",),
     ),
     Mutation(

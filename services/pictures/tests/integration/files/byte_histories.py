@@ -22,9 +22,10 @@ from classifeed_common.db import Database
 from classifeed_pictures.app.files.copy_picture import copy_picture, delete_picture
 from classifeed_pictures.app.files.store_picture import PictureStorer, Source
 from classifeed_pictures.decoding.model import Decoded, Version
-from classifeed_pictures.domain.lifecycle.events import Copy, Delete, Deletion, Download, Event, Loaded, Order, Request
+from classifeed_pictures.domain.lifecycle.events import Deletion, Event, Loaded, Request
 from classifeed_pictures.domain.lifecycle.lifecycle import Lifecycle
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.orders import Copy, Delete, Download, Order
 from classifeed_pictures.domain.lifecycle.states import State
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
 from classifeed_pictures.store.namespaces import put_namespace
@@ -117,8 +118,7 @@ class World:
     def happen(self, number: int, event: Event) -> None:
         """Apply an event to a state, and take its orders."""
         self.now += timedelta(milliseconds=1)
-        life = Lifecycle(f"u{number}", hash_of(number), self.states.get(number), self.now, _RULES)
-        life.apply(event)
+        life = Lifecycle(f"u{number}", hash_of(number), self.states.get(number), self.now, _RULES).apply([event])
         self.states[number] = life.state
         for order in life.effects.orders:
             self._take(number, order)

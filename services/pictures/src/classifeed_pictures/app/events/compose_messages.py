@@ -21,16 +21,9 @@ from classifeed.pictures.v1.requests_pb2 import (
 from classifeed_common.kafka import Message, message_of
 from classifeed_common.splitting import split_by_size
 from classifeed_domain.topics import PICTURES_COPIES, PICTURES_DOWNLOADS, PICTURES_REQUESTS, PICTURES_RESULTS
-from classifeed_pictures.domain.lifecycle.events import (
-    NOBODY,
-    Adopt,
-    Copy,
-    Delete,
-    Download,
-    Order,
-    Request,
-    RequestResult,
-)
+from classifeed_pictures.domain.lifecycle.effects import RequestResult
+from classifeed_pictures.domain.lifecycle.events import NOBODY, Adopt, Request
+from classifeed_pictures.domain.lifecycle.orders import Copy, Delete, Download, Order
 
 
 def order_message(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -19,18 +19,11 @@ from classifeed_pictures.app.events.compose_messages import (
     request_messages,
     result_messages,
 )
-from classifeed_pictures.domain.lifecycle.events import (
-    NOBODY,
-    Download,
-    Event,
-    GivenUp,
-    Request,
-    RequestResult,
-    Unused,
-    WaitingResult,
-)
+from classifeed_pictures.domain.lifecycle.effects import Outcome, RequestResult, WaitingResult
+from classifeed_pictures.domain.lifecycle.events import NOBODY, Event, GivenUp, Request, Unused
 from classifeed_pictures.domain.lifecycle.lifecycle import Lifecycle
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.orders import Download
 from classifeed_pictures.metrics import MARKS, ORDERS, REQUESTS, RESULTS
 from classifeed_pictures.store import requests, settled
 from classifeed_pictures.store.requests import Place
@@ -63,8 +56,8 @@ class PictureEvents:
 
 async def process_events(
     tx: Tx, pictures: Sequence[PictureEvents], *, outbox: Outbox, rules: LifecycleRules
-) -> list[Lifecycle]:
-    """Apply the events of several URLs, each at most once in `pictures`; return their lifecycles.
+) -> list[Outcome]:
+    """Apply the events of several URLs, each at most once in `pictures`; return their outcomes.
 
     May run again with the same events: they then change nothing, and the same results are sent again.
 
@@ -76,14 +69,11 @@ async def process_events(
     read = await read_states(tx, [picture.url_hash for picture in pictures])
     recipients = await settled.list_recipients(tx, [each.url_hash for each in pictures if _is_about_recipients(each)])
     lives = []
-    marks = {url_hash: known.state.delete_mark_at for url_hash, known in read.items()}
     for picture in pictures:
         known = read.get(picture.url_hash)
-        state = known.state if known is not None else None
-        life = Lifecycle(picture.url, picture.url_hash, state, now, rules, recipients.get(picture.url_hash, ()))
-        for event in picture.events:
-            life.apply(event)
-        lives.append(life)
+        before = known.state if known is not None else None
+        life = Lifecycle(picture.url, picture.url_hash, before, now, rules, recipients.get(picture.url_hash, ()))
+        lives.append(life.apply(picture.events))
     await _write(tx, read, pictures, lives)
     results, repeated = await _settle_requests(tx, pictures, lives, now=now)
     waiting = await _find_recipients(tx, pictures, lives)
@@ -103,12 +93,12 @@ async def process_events(
     adopting = [notice for life in lives for notice in adoption_notices(life.effects.adoptions)]
     await outbox.put(tx, [*orders, *result_messages(results), *request_messages(repeated), *notice_messages(adopting)])
     after_commit(tx, partial(_count, list(pictures), lives, results))
-    after_commit(tx, partial(_count_marks, list(pictures), lives, marks))
+    after_commit(tx, partial(_count_marks, lives))
     return lives
 
 
 async def _write(
-    tx: Tx, read: dict[bytes, StoredState], pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle]
+    tx: Tx, read: dict[bytes, StoredState], pictures: Sequence[PictureEvents], lives: Sequence[Outcome]
 ) -> None:
     rebuilt = {url_hash for url_hash, known in read.items() if known.is_rebuilt}
     changed = [
@@ -124,7 +114,7 @@ async def _write(
 
 
 async def _settle_requests(
-    tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], *, now: datetime
+    tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Outcome], *, now: datetime
 ) -> tuple[list[RequestResult], list[Request]]:
     """Settle waiting requests, delete and store others; return all results, and the requests to make again."""
     effects = {picture.url_hash: life.effects for picture, life in zip(pictures, lives, strict=True)}
@@ -182,7 +172,7 @@ def _ended(request: Request, result: WaitingResult) -> RequestResult:
     return RequestResult(request, result.attempt, result.result)
 
 
-async def _find_recipients(tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle]) -> dict[bytes, str]:
+async def _find_recipients(tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Outcome]) -> dict[bytes, str]:
     """Return one recipient that waits for each ordered picture, by the hash of its URL; a picture may have none."""
     ordered = {
         picture.url_hash: life.effects
@@ -198,7 +188,7 @@ async def _find_recipients(tx: Tx, pictures: Sequence[PictureEvents], lives: Seq
     return found | await requests.list_recipients(tx, ordered.keys() - found.keys())
 
 
-def _count(pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], results: Iterable[RequestResult]) -> None:
+def _count(pictures: Sequence[PictureEvents], lives: Sequence[Outcome], results: Iterable[RequestResult]) -> None:
     for picture, life in zip(pictures, lives, strict=True):
         kinds = {type(order).__name__.lower() for order in life.effects.orders}
         outcome = next((kind for kind in ("download", "copy") if kind in kinds), "waiting")
@@ -213,11 +203,9 @@ def _count(pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], result
         RESULTS.labels("stored" if isinstance(result.result, PictureInfo) else "failed").inc()
 
 
-def _count_marks(
-    pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], marks: Mapping[bytes, datetime | None]
-) -> None:
-    for picture, life in zip(pictures, lives, strict=True):
-        before = marks.get(picture.url_hash)
+def _count_marks(lives: Sequence[Outcome]) -> None:
+    for life in lives:
+        before = life.before.delete_mark_at if life.before is not None else None
         after = life.state.delete_mark_at if life.state is not None else None
         if after is not None and after != before:
             MARKS.labels("set").inc()

@@ -1,8 +1,8 @@
-"""Events of a picture, and their effects."""
+"""Events of a picture: the inputs of its lifecycle."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
@@ -131,97 +131,3 @@ class Adopt:
 
 
 Event: TypeAlias = Request | Loaded | Look | Unused | Deletion | GivenUp | Put | Move | Adopt
-
-
-@dataclass(frozen=True, slots=True)
-class Download:
-    """An order to download the picture into a namespace.
-
-    Attributes:
-        namespace: namespace that is to keep the picture.
-        attempt: number of the order.
-        held: picture that the namespace keeps; it is downloaded only if it has changed. None: download in any case.
-    """
-
-    namespace: str
-    attempt: int
-    held: PictureInfo | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """An order to copy a picture from another namespace."""
-
-    source: PictureInfo
-    namespace: str
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    """An order to delete a stored picture, unless a later attempt has stored it again.
-
-    Attributes:
-        info: the picture.
-        attempt: highest attempt that the order covers.
-        moved_to: hash of the key that keeps the address as an alias; empty: none.
-    """
-
-    info: PictureInfo
-    attempt: int
-    moved_to: bytes = b""
-
-
-Order: TypeAlias = Download | Copy | Delete
-
-
-@dataclass(frozen=True, slots=True)
-class RequestResult:
-    """The result of a request."""
-
-    request: Request
-    attempt: int
-    result: PictureInfo | LoadFailure
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingResult:
-    """The result for all stored requests of a namespace. A picture settles them; after a failure they keep waiting."""
-
-    attempt: int
-    result: PictureInfo | LoadFailure
-
-
-@dataclass(slots=True)
-class Effects:
-    """Effects of the events of one URL.
-
-    Attributes:
-        orders: orders in sequence.
-        results: results of requests that are not stored.
-        waiting: results for the stored requests, by namespace; applied before `remembered` is stored.
-        remembered: requests to store, each with the attempt whose failure was reported; 0 if none was.
-        forgotten: namespaces whose stored requests are obsolete; "" means all. They are deleted before `remembered` is
-            stored.
-        adoptions: pictures that other keys are to adopt, by these keys.
-        repeated: requests to send again, for the key that the rules make now.
-        moved_to: hash of the key that has everything; empty if nothing has moved. Waiting stored requests are sent
-            again, before `remembered` is stored; settled ones, also those of `settled`, are moved to that key.
-        changed: replacement of a namespace's picture, or the reason why it is no longer kept, by namespace, for all
-            stored requests that were settled with it. Read before `forgotten` is applied.
-        settled: requests that were settled with a picture; they are stored, since their recipients get its changes.
-        given_up: results for the stored requests of recipients that gave the picture up while others need it, by
-            namespace and recipient. These requests are removed before `settled` and `remembered` are stored.
-    """
-
-    orders: list[Order] = field(default_factory=list)
-    results: list[RequestResult] = field(default_factory=list)
-    waiting: dict[str, WaitingResult] = field(default_factory=dict)
-    remembered: dict[tuple[str, str, str], tuple[Request, int]] = field(default_factory=dict)
-    forgotten: set[str] = field(default_factory=set)
-    adoptions: dict[str, Adopt] = field(default_factory=dict)
-    repeated: list[Request] = field(default_factory=list)
-    moved_to: bytes = b""
-    changed: dict[str, WaitingResult] = field(default_factory=dict)
-    settled: list[Request] = field(default_factory=list)
-    given_up: dict[tuple[str, str], WaitingResult] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The time of the next refresh of a held picture, and which changes are reported."""
+"""Refreshes of a held picture: the time of the next one, and which changes are reported."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta
 from typing import Final
 
+from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 
 _LONGEST_FACTOR: Final = 4
@@ -55,3 +56,11 @@ def is_other(one: PictureInfo, other: PictureInfo) -> bool:
 def is_news(held: PictureInfo, info: PictureInfo) -> bool:
     """Return whether recipients of one picture must get the other: its address or its sizes differ."""
     return is_other(held, info) or list(held.sizes) != list(info.sizes)
+
+
+def renewed(held: PictureInfo, unchanged: Unchanged) -> PictureInfo:
+    """Return a held picture with the validators of a response that confirms it."""
+    info = PictureInfo()
+    info.CopyFrom(held)
+    info.source_etag, info.source_last_modified = unchanged.source_etag, unchanged.source_last_modified
+    return info

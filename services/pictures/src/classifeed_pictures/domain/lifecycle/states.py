@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Final
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.refreshing import refresh_time
+from classifeed_pictures.domain.lifecycle.retries import earliest_attempt, is_lasting
 
 _GROUPS: Final = 10_000
 _NAME_BYTES: Final = 16
@@ -40,6 +44,23 @@ class Holding:
     failure: LoadFailure | None = None
     retry_at: datetime | None = None
     failed_attempts: int = 0
+
+    def is_open(self, lost_before: datetime) -> bool:
+        """Return whether an order is open: it has no result, and is not older than orders that count as lost."""
+        return self.ordered_at is not None and self.ordered_at > lost_before
+
+    def keep(self, info: PictureInfo, attempt: int) -> None:
+        """Keep the picture that an attempt brought."""
+        self.info, self.info_attempt = info, attempt
+        self.failure, self.retry_at, self.failed_attempts = None, None, 0
+        if attempt >= self.attempt:
+            self.attempt, self.ordered_at = attempt, None
+
+    def note_failure(self, failure: LoadFailure, now: datetime) -> None:
+        """Note a failure of this namespace only."""
+        self.failed_attempts += 1
+        self.failure = failure
+        self.retry_at = earliest_attempt(failure, self.failed_attempts, now)
 
 
 @dataclass(slots=True)
@@ -76,10 +97,76 @@ class State:
     refresh_at: datetime | None = None
     holdings: dict[str, Holding] = field(default_factory=dict)
 
+    def copy(self) -> State:
+        """Return a state that changes independently. Both share their pictures, which are not changed."""
+        return replace(self, holdings={name: replace(holding) for name, holding in self.holdings.items()})
+
     def newest_info(self) -> PictureInfo | None:
         """Return the picture of the newest attempt in any namespace."""
         held = [holding for holding in self.holdings.values() if holding.info is not None]
         return max(held, key=lambda holding: holding.info_attempt).info if held else None
+
+    def is_refreshed(self, rules: LifecycleRules) -> bool:
+        """Return whether the picture is refreshed: it is held, and was not put."""
+        return rules.refresh_after is not None and not self.is_put and self.newest_info() is not None
+
+    def waiting(self) -> Iterator[str]:
+        """Yield the namespaces that get the picture as soon as any namespace has it."""
+        return (name for name, holding in self.holdings.items() if holding.info is None and holding.failure is None)
+
+    def has_open(self, lost_before: datetime) -> bool:
+        """Return whether any order is open."""
+        return any(holding.is_open(lost_before) for holding in self.holdings.values())
+
+    def open_download(self, lost_before: datetime) -> datetime | None:
+        """Return the time of the order of the open download."""
+        for holding in self.holdings.values():
+            if holding.is_open(lost_before) and not holding.is_copy:
+                return holding.ordered_at
+        return None
+
+    def known_failure(self, holding: Holding) -> tuple[int, LoadFailure] | None:
+        """Return the attempt and the lasting failure of a holding that lacks the picture; None: there is none."""
+        if holding.failure is not None:
+            return holding.attempt, holding.failure
+        if self.failure is None or self.newest_info() is not None or not is_lasting(self.failure, self.failed_attempts):
+            return None
+        return self.attempt, self.failure
+
+    def note_failure(self, failure: LoadFailure, now: datetime) -> None:
+        """Note a failed download."""
+        self.failure, self.failed_attempts = failure, self.failed_attempts + 1
+        self.retry_at = earliest_attempt(failure, self.failed_attempts, now)
+
+    def clear_failure(self) -> None:
+        """Note a successful download."""
+        self.failure, self.failed_attempts, self.retry_at = None, 0, None
+
+    def note_use(self, at: datetime) -> None:
+        """Clear the deletion mark, unless the mark is newer."""
+        if self.delete_mark_at is not None and at > self.delete_mark_at:
+            self.delete_mark_at = None
+            self.requested_at = max(at, self.requested_at or at)
+
+    def plan_refresh(self, now: datetime, rules: LifecycleRules, fresh_for: timedelta | None = None) -> None:
+        """Schedule the refresh of a picture that is current now, considering the promise of its host."""
+        self.refresh_at = None
+        if rules.refresh_after is not None and self.is_refreshed(rules):
+            self.refresh_at = refresh_time(self.url_hash, now, after=rules.refresh_after, fresh_for=fresh_for)
+
+    def lowest_attempt(self, now: datetime) -> int:
+        """Return a number above all earlier ones, even those of a deleted state or from before a restore."""
+        return max(self.attempt + 1, int(now.timestamp() * 1_000_000))
+
+    def next_attempt(self, now: datetime) -> int:
+        """Return the number of a new order."""
+        self.attempt = self.lowest_attempt(now)
+        return self.attempt
+
+    def add_holding(self, namespace: str, now: datetime) -> Holding:
+        """Return a new holding of a namespace."""
+        holding = self.holdings[namespace] = Holding(first_attempt=self.lowest_attempt(now))
+        return holding
 
 
 def name_picture(url_hash: bytes, content_hash: bytes) -> tuple[int, str]:

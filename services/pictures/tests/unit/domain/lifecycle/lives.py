@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
-from classifeed_pictures.domain.lifecycle.events import Deletion, Effects, Event, GivenUp, Loaded, Look, Request, Unused
+from classifeed_pictures.domain.lifecycle.effects import Effects
+from classifeed_pictures.domain.lifecycle.events import Deletion, Event, GivenUp, Loaded, Look, Request, Unused
 from classifeed_pictures.domain.lifecycle.lifecycle import Lifecycle
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.lifecycle.recipients import OFFERS, Recipient
@@ -44,10 +45,9 @@ class Life:
 
     def happen(self, *events: Event) -> Effects:
         """Apply events in one poll."""
-        life = Lifecycle(URL, HASH, copy.deepcopy(self.state), self.now, RULES, self.recipients)
-        for event in events:
-            life.apply(event)
-        assert life.is_changed or life.state == self.state, "a change that would not be written"
+        before = copy.deepcopy(self.state)
+        life = Lifecycle(URL, HASH, self.state, self.now, RULES, self.recipients).apply(events)
+        assert self.state == before, "the given state is a value that stays"
         self.state, self.is_changed = life.state, life.is_changed
         self.seen.append(life.effects)
         requests = [event for event in events if isinstance(event, Request)]

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
-from classifeed_pictures.domain.lifecycle.events import NOBODY, Copy, Delete, Download, Look, Request
+from classifeed_pictures.domain.lifecycle.events import NOBODY, Look, Request
+from classifeed_pictures.domain.lifecycle.orders import Copy, Delete, Download
 from classifeed_pictures.domain.lifecycle.retries import QUOTA_EXCEEDED, SOURCE_GONE
 
 from .lives import GONE, HOST_DOWN, NOT_FOUND, START, URL, Life, info

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
-from classifeed_pictures.domain.lifecycle.events import Copy, Delete, Download, RequestResult, WaitingResult
+from classifeed_pictures.domain.lifecycle.effects import RequestResult, WaitingResult
+from classifeed_pictures.domain.lifecycle.orders import Copy, Delete, Download
 from classifeed_pictures.domain.lifecycle.recipients import OFFERS, Recipient, are_only_offers
 from classifeed_pictures.domain.lifecycle.retries import DELETED
 

@@ -8,7 +8,8 @@ import pytest
 
 from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
-from classifeed_pictures.domain.lifecycle.events import NOBODY, Copy, Delete, Download, Put, Request
+from classifeed_pictures.domain.lifecycle.events import NOBODY, Put, Request
+from classifeed_pictures.domain.lifecycle.orders import Copy, Delete, Download
 from classifeed_pictures.domain.lifecycle.refreshing import promised_s, refresh_time
 from classifeed_pictures.domain.lifecycle.retries import DELETED, QUOTA_EXCEEDED
 from classifeed_pictures.domain.lifecycle.robots_tags import NOINDEX

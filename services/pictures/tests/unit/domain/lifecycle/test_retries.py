@@ -11,7 +11,7 @@ from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_common.fetch import FETCH_FAULTS
 from classifeed_pictures.decoding import faults
 from classifeed_pictures.domain.lifecycle import retries
-from classifeed_pictures.domain.lifecycle.events import Copy, Download
+from classifeed_pictures.domain.lifecycle.orders import Copy, Download
 from classifeed_pictures.domain.lifecycle.retries import CODES, FailureClass, class_of
 from classifeed_pictures.domain.lifecycle.robots_tags import NOINDEX
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classifeed_pictures.domain.lifecycle.events import Adopt, Copy, Delete, Download, Move
+from classifeed_pictures.domain.lifecycle.events import Adopt, Move
+from classifeed_pictures.domain.lifecycle.orders import Copy, Delete, Download
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url, url_hash
 from classifeed_pictures.domain.urls.rekeying import possible_keys, rekeyed
 
