@@ -11,9 +11,9 @@ from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
 from classifeed_processor.feed.batches import BatchFill, FinalizedBatch, RunAddress, content_hash, finalize
 from classifeed_processor.feed.formats.registry import format_named
-from classifeed_processor.feed.mapping.issues import IssueWriter, OfferPlace
+from classifeed_processor.feed.mapping.issues import IssueWriter
 from classifeed_processor.feed.mapping.table_mapping import MappingOptions
-from classifeed_processor.feed.scanning.elements import FeedOffer
+from classifeed_processor.feed.scanning.elements import FeedOffer, LocatedOffer
 from classifeed_processor.feed.scanning.plain_offers import PLAIN_ENCODINGS, PlainRules, read_plain
 from classifeed_processor.feed.scanning.safe_parser import OfferParser, disagreement, iterate_offers, syntax_fault
 from classifeed_processor.feed.scanning.scan import FeedScan
@@ -48,140 +48,134 @@ def read_batches(
         FeedFault: MALFORMED_XML, libxml2 rejects something that the first pass accepted.
     """
     scan.duplicates.rewind()
-    reader = _Reader(scan, MappingOptions(address.mode == load_pb2.LOAD_MODE_PATCH, default_currency))
-    batch, batch_id, fill = OfferBatch(), 1, BatchFill()
-    for element, source_bytes in reader.offers():
-        if not fill.has_room(source_bytes):
-            yield finalize(batch, address, batch_id)
-            batch, batch_id, fill = OfferBatch(), batch_id + 1, BatchFill()
-        record = batch.records.add()
-        reader.fill(record, element)
-        fill.add(record, source_bytes)
+    options = MappingOptions(address.mode == load_pb2.LOAD_MODE_PATCH, default_currency)
+    with open_content(scan.source, scan.opening) as stream:
+        window = SourceWindow(stream, scan.encoding, scan.opening.inserted)
+        make_record = _RecordMaker(scan, window, options)
+        batch, batch_id, fill = OfferBatch(), 1, BatchFill()
+        for offer in _read_offers(scan, window):
+            if not fill.has_room(offer.size_bytes):
+                yield finalize(batch, address, batch_id)
+                batch, batch_id, fill = OfferBatch(), batch_id + 1, BatchFill()
+            record = batch.records.add()
+            make_record(record, offer)
+            fill.add(record, offer.size_bytes)
     if fill.records:
         yield finalize(batch, address, batch_id)
 
 
-class _Reader:
-    """Reads the offers of one file and fills one record for each."""
+def _read_offers(scan: FeedScan, window: SourceWindow) -> Iterator[LocatedOffer]:
+    """Yield each offer of the file; its element is dropped when the next one is requested."""
+    rules = format_named(scan.format).plain
+    if rules is not None and scan.is_self_contained and scan.encoding in PLAIN_ENCODINGS:
+        return _read_plain(scan, window, rules)
+    return _read_parsed(scan, window)
 
-    def __init__(self, scan: FeedScan, options: MappingOptions) -> None:
-        self._scan = scan
-        self._limits = scan.source.limits
-        self._skipped_lines = scan.opening.skip_lines
-        found = format_named(scan.format)
-        self._shape = found.shape
-        self._mapping = found.mapping(scan, options)
-        self._place = OfferPlace()
-        self._size = 0
-        self._id_field = found.names.id
-        is_plain = scan.is_self_contained and scan.encoding in PLAIN_ENCODINGS
-        self._plain = found.plain if is_plain else None
-        self._issues = IssueWriter(self._place, found.names)
 
-    def offers(self) -> Iterator[tuple[FeedOffer, int]]:
-        """Yield each offer with its size in bytes; an offer is dropped when the next one is requested."""
-        scan = self._scan
-        positions = read_positions(scan.positions)
-        with open_content(scan.source, scan.opening) as stream:
-            window = SourceWindow(stream, scan.encoding, scan.opening.inserted)
-            place = self._place
-            place.window = window
-            if self._plain is not None:
-                yield from self._read_plain(window, positions, self._plain)
-                return
+def _read_plain(scan: FeedScan, window: SourceWindow, rules: PlainRules) -> Iterator[LocatedOffer]:
+    """Yield offers that can be read one by one: by a pattern, or by libxml2 if needed."""
+    encoding, skipped_lines = scan.encoding, scan.opening.skip_lines
+    parser = OfferParser(encoding)
+    for ordinal, (start, end) in enumerate(read_positions(scan.positions), 1):
+        window.read_until(end)
+        line = window.line(start) + skipped_lines
+        source = window.piece(start, end)
+        element: FeedOffer | None = read_plain(source.decode(encoding), rules)
+        if element is None:
             try:
-                for element in iterate_offers(window, self._shape, scan.encoding):
-                    start, end = next(positions, (-1, -1))
-                    if end < 0:
-                        raise disagreement(scan.offer_count, place.ordinal + 1)
-                    self._begin_at(start, end)
-                    if scan.has_entities:
-                        self._size = max(self._size, _text_bytes(element))
-                    yield element, self._size
-                    window.forget_before(end)
+                element = parser.parse(source)
             except etree.XMLSyntaxError as error:
-                raise syntax_fault(error, self._skipped_lines) from error
-        if place.ordinal != scan.offer_count:
-            raise disagreement(scan.offer_count, place.ordinal)
+                raise syntax_fault(error, line - 1) from error
+        yield LocatedOffer(element, ordinal, line, start, end, end - start)
+        window.forget_before(end)
 
-    def _read_plain(
-        self, window: SourceWindow, positions: Iterator[tuple[int, int]], rules: PlainRules
-    ) -> Iterator[tuple[FeedOffer, int]]:
-        """Yield offers that can be read one by one: by a pattern, or by libxml2 if needed."""
-        encoding = self._scan.encoding
-        parser = OfferParser(encoding)
-        for start, end in positions:
-            window.read_until(end)
-            self._begin_at(start, end)
-            source = window.piece(start, end)
-            offer: FeedOffer | None = read_plain(source.decode(encoding), rules)
-            if offer is None:
-                try:
-                    offer = parser.parse(source)
-                except etree.XMLSyntaxError as error:
-                    raise syntax_fault(error, self._place.line - 1) from error
-            yield offer, self._size
+
+def _read_parsed(scan: FeedScan, window: SourceWindow) -> Iterator[LocatedOffer]:
+    """Yield offers of which libxml2 reads the whole file."""
+    skipped_lines = scan.opening.skip_lines
+    positions = read_positions(scan.positions)
+    ordinal = 0
+    try:
+        for ordinal, element in enumerate(iterate_offers(window, format_named(scan.format).shape, scan.encoding), 1):
+            start, end = next(positions, (-1, -1))
+            if end < 0:
+                raise disagreement(scan.offer_count, ordinal)
+            line = window.line(start) + skipped_lines
+            size_bytes = max(end - start, _text_bytes(element)) if scan.has_entities else end - start
+            yield LocatedOffer(element, ordinal, line, start, end, size_bytes)
             window.forget_before(end)
+    except etree.XMLSyntaxError as error:
+        raise syntax_fault(error, skipped_lines) from error
+    if ordinal != scan.offer_count:
+        raise disagreement(scan.offer_count, ordinal)
 
-    def _begin_at(self, start: int, end: int) -> None:
-        place = self._place
-        place.ordinal += 1
-        place.start, place.end = start, end
-        place.line = place.window.line(start) + self._skipped_lines
-        self._size = end - start
 
-    def fill(self, record: OfferRecord, element: FeedOffer) -> None:
-        """Fill the record of the current offer: duplicate, without an id, too large, or mapped."""
-        place = self._place
-        external_id = self._shape.ids.read(element)
-        record.ordinal = place.ordinal
-        record.line = place.line
-        issues = self._issues
+class _RecordMaker:
+    """Fills the record of an offer: duplicate, without an id, too large, or mapped."""
+
+    def __init__(self, scan: FeedScan, window: SourceWindow, options: MappingOptions) -> None:
+        found = format_named(scan.format)
+        self._duplicates = scan.duplicates
+        self._limits = scan.source.limits
+        self._window = window
+        self._names = found.names
+        self._read_id = found.shape.ids.read
+        self._mapping = found.mapping(scan, options)
+
+    def __call__(self, record: OfferRecord, offer: LocatedOffer) -> None:
+        """Fill the empty record of an offer."""
+        record.ordinal, record.line = offer.ordinal, offer.line
+        external_id = self._read_id(offer.element)
         if not 0 < len(external_id) <= MAX_ID_CHARS or external_id.startswith(STAND_IN):
-            self._fill_unidentified(record, element, external_id)
+            record.kind = offer_requests_pb2.RECORD_KIND_UNIDENTIFIED
+            record.external_id = f"{STAND_IN}{offer.ordinal}"
+            issues = IssueWriter(offer, record.external_id, self._window, self._names)
+            self._fill_unidentified(record, offer, external_id, issues)
         else:
-            issues.begin(record, element, external_id)
-            may_be = "E+" in external_id or external_id.startswith("#")
-            is_destroyed = may_be and _DESTROYED_ID.fullmatch(external_id) is not None
-            if is_destroyed:
-                issues.add("ID_DESTROYED", field=self._id_field, value=external_id)
-            first = self._scan.duplicates.find_first(external_id, place.ordinal, place.line)
-            if first is not None:
-                record.kind = offer_requests_pb2.RECORD_KIND_DUPLICATE
-                record.external_id = f"{STAND_IN}{place.ordinal}"
-                # Offers whose ids were destroyed have equal ids but are different.
-                if not is_destroyed:
-                    issues.add("DUPLICATE_ID", field=self._id_field, value=external_id, first_line=first.line)
-            else:
-                record.kind = offer_requests_pb2.RECORD_KIND_OFFER
-                record.external_id = external_id
-                if self._map(record, element):
-                    record.content_hash = content_hash(record)
-        issues.close()
+            issues = IssueWriter(offer, external_id, self._window, self._names)
+            self._fill_identified(record, offer, external_id, issues)
+        issues.write(record)
 
-    def _fill_unidentified(self, record: OfferRecord, element: FeedOffer, external_id: str) -> None:
-        issues = self._issues
-        record.kind = offer_requests_pb2.RECORD_KIND_UNIDENTIFIED
-        record.external_id = f"{STAND_IN}{record.ordinal}"
-        issues.begin(record, element, record.external_id)
+    def _fill_identified(self, record: OfferRecord, offer: LocatedOffer, external_id: str, issues: IssueWriter) -> None:
+        may_be = "E+" in external_id or external_id.startswith("#")
+        is_destroyed = may_be and _DESTROYED_ID.fullmatch(external_id) is not None
+        if is_destroyed:
+            issues.add("ID_DESTROYED", field=self._names.id, value=external_id)
+        first = self._duplicates.find_first(external_id, offer.ordinal, offer.line)
+        if first is not None:
+            record.kind = offer_requests_pb2.RECORD_KIND_DUPLICATE
+            record.external_id = f"{STAND_IN}{offer.ordinal}"
+            # Offers whose ids were destroyed have equal ids but are different.
+            if not is_destroyed:
+                issues.add("DUPLICATE_ID", field=self._names.id, value=external_id, first_line=first.line)
+            return
+        record.kind = offer_requests_pb2.RECORD_KIND_OFFER
+        record.external_id = external_id
+        if self._map(record, offer, issues):
+            record.content_hash = content_hash(record)
+
+    def _fill_unidentified(
+        self, record: OfferRecord, offer: LocatedOffer, external_id: str, issues: IssueWriter
+    ) -> None:
         if external_id.startswith(STAND_IN):
-            issues.add("ID_RESERVED", field=self._id_field, value=external_id)
+            issues.add("ID_RESERVED", field=self._names.id, value=external_id)
         elif external_id:
-            issues.add("ID_TOO_LONG", field=self._id_field, value=external_id, length=len(external_id))
+            issues.add("ID_TOO_LONG", field=self._names.id, value=external_id, length=len(external_id))
         else:
-            issues.add("ID_MISSING", field=self._id_field)
-        self._map(record, element)
+            issues.add("ID_MISSING", field=self._names.id)
+        self._map(record, offer, issues)
         record.ClearField("content")
 
-    def _map(self, record: OfferRecord, element: FeedOffer) -> bool:
-        size, limits = self._size, self._limits
+    def _map(self, record: OfferRecord, offer: LocatedOffer, issues: IssueWriter) -> bool:
+        """Fill the content of a record, and return whether the offer was small enough for it."""
+        size, elements, limits = offer.size_bytes, len(offer.element), self._limits
         if size > limits.offer_bytes:
-            self._issues.add("OFFER_TOO_LARGE", size=size, unit="bytes", limit=limits.offer_bytes)
+            issues.add("OFFER_TOO_LARGE", size=size, unit="bytes", limit=limits.offer_bytes)
             return False
-        if len(element) > limits.offer_elements:
-            self._issues.add("OFFER_TOO_LARGE", size=len(element), unit="elements", limit=limits.offer_elements)
+        if elements > limits.offer_elements:
+            issues.add("OFFER_TOO_LARGE", size=elements, unit="elements", limit=limits.offer_elements)
             return False
-        self._mapping.fill(record, element, self._issues)
+        self._mapping.fill(record, offer.element, issues)
         return True
 
 

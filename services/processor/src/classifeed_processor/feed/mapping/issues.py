@@ -12,26 +12,13 @@ from classifeed_processor.domain.error_codes import ISSUES
 from classifeed_processor.feed.diagnosis.child_offsets import LineColumn, child_places, places_in
 from classifeed_processor.feed.mapping.field_names import FieldNames
 from classifeed_processor.feed.mapping.values import space_within
-from classifeed_processor.feed.scanning.elements import FeedElement, FeedOffer
+from classifeed_processor.feed.scanning.elements import FeedElement, FeedOffer, LocatedOffer
 from classifeed_processor.feed.source.window import SourceWindow
 
 MAX_ISSUES = 20
 EXCERPT_CHARS = 200
 _VALUE_CHARS = 200
 _LINK_CODES = frozenset({"URL_INVALID", "PICTURE_URL_INVALID", "LINK_ESCAPED"})
-
-
-class OfferPlace:
-    """Position of the current offer in the file."""
-
-    __slots__ = ("end", "line", "ordinal", "start", "window")
-
-    window: SourceWindow
-
-    def __init__(self) -> None:
-        self.start = self.end = 0
-        self.line = 0
-        self.ordinal = 0
 
 
 class _Found:
@@ -60,31 +47,27 @@ class _Place(NamedTuple):
 
 
 class IssueWriter:
-    """Collects the issues of the current record and appends them at its end. For one second pass.
+    """Collects the issues of one offer, and appends them to its record.
 
     There is one issue for each code and field, with position and value of the first occurrence and the count of all. A
     record has at most `MAX_ISSUES`; the last one counts the issues beyond. Issues contain the parameters of their
     texts, which `IssueWords` composes when the issue is read.
+
+    Args:
+        offer: The offer, with its position.
+        external_id: Id under which the issues are listed.
+        window: The source of the offer.
+        names: The format's names of the fields.
     """
 
-    __slots__ = ("_external_id", "_found", "_left_out", "_names", "_offer", "_place", "_record")
+    __slots__ = ("_external_id", "_found", "_left_out", "_names", "_offer", "_window")
 
-    _record: OfferRecord
-    _offer: FeedOffer
-
-    def __init__(self, place: OfferPlace, names: FieldNames) -> None:
-        self._place = place
-        self._names = names
-        self._external_id = ""
-        self._found: dict[tuple[str, str], _Found] = {}
-        self._left_out = 0
-
-    def begin(self, record: OfferRecord, offer: FeedOffer, external_id: str) -> None:
-        """Begin the record of the next offer; its issues are listed under `external_id`."""
-        self._record = record
+    def __init__(self, offer: LocatedOffer, external_id: str, window: SourceWindow, names: FieldNames) -> None:
         self._offer = offer
         self._external_id = external_id
-        self._found = {}
+        self._window = window
+        self._names = names
+        self._found: dict[tuple[str, str], _Found] = {}
         self._left_out = 0
 
     def add(
@@ -116,27 +99,26 @@ class IssueWriter:
         else:
             self._left_out += 1
 
-    def close(self) -> None:
-        """Append the issues to the record, with the count of those left out."""
+    def write(self, record: OfferRecord) -> None:
+        """Append the issues to the offer's record, with the count of those left out. Call it once."""
         if not self._found:
             return
         if self._left_out:
             self._found["TOO_MANY_ISSUES", ""] = _Found("TOO_MANY_ISSUES", "", None, "", {"count": self._left_out})
         places = self._find_places(self._found.values())
         for found in self._found.values():
-            self._write(found, places[found])
-        self._found = {}
+            self._write(record, found, places[found])
 
     def _find_places(self, issues: Collection[_Found]) -> dict[_Found, _Place]:
         """Return the positions of the offer's issues, found in one pass over its source."""
-        place = self._place
-        source = place.window.piece(place.start, place.end)
-        encoding = place.window.encoding
-        elements = _find_elements({found.element for found in issues if found.element is not None}, self._offer)
+        window, offer = self._window, self._offer
+        source = window.piece(offer.start, offer.end)
+        encoding = window.encoding
+        elements = _find_elements({found.element for found in issues if found.element is not None}, offer.element)
         begins = child_places(source, encoding) if elements else []
         # If an element cannot be found, the issue gets the position of the offer.
         offsets = {each: begins[index] if index < len(begins) else 0 for each, (index, _) in elements.items()}
-        begin = LineColumn(place.line, place.window.column(place.start))
+        begin = LineColumn(offer.line, window.column(offer.start))
         at = places_in(source, encoding, begin, {0, *offsets.values()})
         places: dict[_Found, _Place] = {}
         for found in issues:
@@ -148,16 +130,17 @@ class IssueWriter:
             places[found] = _Place(*at[offset], self._path(found, nth), excerpt_of(excerpt))
         return places
 
-    def _write(self, found: _Found, place: _Place) -> None:
+    def _write(self, record: OfferRecord, found: _Found, place: _Place) -> None:
+        external_id, ordinal = self._external_id, self._offer.ordinal
         meaning = ISSUES[found.code]
         space = space_within(found.value) if found.code in _LINK_CODES else -1
         details = found.details
         if space >= 0:
             details["has_space"] = 1
         value = clip(found.value, _VALUE_CHARS, space)
-        self._record.errors.add(
-            external_id=self._external_id,
-            ordinal=self._place.ordinal,
+        record.errors.add(
+            external_id=external_id,
+            ordinal=ordinal,
             level=meaning.level,
             kind=meaning.kind,
             code=found.code,
@@ -168,7 +151,7 @@ class IssueWriter:
             excerpt=place.excerpt,
             value=value,
             count=found.count,
-            error_id=_error_id(self._external_id, str(self._place.ordinal), found.code, found.field, place.path, value),
+            error_id=_error_id(external_id, str(ordinal), found.code, found.field, place.path, value),
             parameters=[_parameter(name, detail) for name, detail in details.items()],
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from lxml import etree
 
@@ -90,3 +90,23 @@ class PlainOffer:
 
 FeedElement = etree._Element | PlainElement
 FeedOffer = etree._Element | PlainOffer
+
+
+class LocatedOffer(NamedTuple):
+    """An offer and its position in the file.
+
+    Attributes:
+        element: The offer; an element of lxml is cleared when the next offer is read.
+        ordinal: Number of the offer in the file, from 1.
+        line: Line of its start tag in the file, from 1.
+        start: Offset of its first byte in the content.
+        end: Offset after its last byte.
+        size_bytes: Size of its source, or of its texts with entities resolved if they are larger.
+    """
+
+    element: FeedOffer
+    ordinal: int
+    line: int
+    start: int
+    end: int
+    size_bytes: int
