@@ -20,9 +20,9 @@ MUTATIONS: Final = (
         "lost-decisions-unnoticed",
         _MECHANISM,
         "Moderation gets no requests for the decisions that offers has applied.",
-        f"{OFFERS}/bootstrap.py",
-        before="outcomes, requester, decisions,",
-        after="outcomes, requester,",
+        f"{OFFERS}/parts/consuming.py",
+        before="consumer, requester, decisions,",
+        after="consumer, requester,",
         tests=(_RESTORED,),
     ),
     Mutation(

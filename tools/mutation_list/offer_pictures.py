@@ -111,7 +111,7 @@ MUTATIONS: Final = (
         "lost-results-not-requested-again",
         _MECHANISM,
         "Results that Kafka removed before offers read them are skipped, and the pictures are not requested again.",
-        f"{OFFERS}/bootstrap.py",
+        f"{OFFERS}/parts/consuming.py",
         before="with_effect=request_again if settings.pictures else None",
         after="with_effect=None",
         tests=(f"{OFFERS_TESTS}/test_service.py::test_a_load_goes_through_while_the_receiver_is_away",),

@@ -5,7 +5,7 @@ The schedule requests pictures that were never requested; an operator can reques
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -71,18 +71,17 @@ async def enqueue_again(
 class PictureCatchUp:
     """Requests pictures of namespaces, each at a limited rate.
 
-    Each namespace has a job with the seller as partition key. A job yields after each slice, so sellers take turns.
+    Each namespace has a job with the seller as partition key. A job yields after each slice, so sellers take turns. The
+    worker's resources are the store of the jobs.
 
     Attributes:
         outbox: sends the requests.
-        store: returns the store of the jobs.
         picture_namespace: namespace that keeps the pictures of offers.
         rate: maximum offers per second and namespace.
         slice_offers: offers that one transaction reads.
     """
 
     outbox: Outbox
-    store: Callable[[], JobStore]
     picture_namespace: str
     rate: float
     slice_offers: int = _SLICE_OFFERS
@@ -115,23 +114,9 @@ class PictureCatchUp:
         only = args.seller_id or None
         found = await picturing.next_namespaces(tx, after=after, only_seller=only, limit=_SLICE_NAMESPACES)
         for namespace in found:
-            await self._start(tx, namespace, str(ctx.job_id), again=args.again)
+            await _start(ctx, tx, namespace, again=args.again)
         more: Any = found[-1] if len(found) == _SLICE_NAMESPACES else None
         return Slice(next=more, processed=len(found))
-
-    async def _start(self, tx: Tx, namespace: Namespace, parent: str, *, again: bool) -> None:
-        """Enqueue the job of a namespace, once for each parent job."""
-        name = f"{namespace.seller_id}/{namespace.namespace}"
-        await self.store().enqueue(
-            tx,
-            QUEUE,
-            TASK,
-            RequestPicturesArgs(seller_id=namespace.seller_id, namespace=namespace.namespace, again=again),
-            lock_key=f"{TASK}:{name}",
-            partition_key=namespace.seller_id,
-            idempotency_key=f"{TASK}:{parent}:{name}",
-            max_attempts=None,  # pictures are missing until the job is done
-        )
 
     async def _request_slice(self, tx: Tx, args: RequestPicturesArgs, cursor: str | None, _ctx: JobContext) -> Slice:
         namespace = Namespace(args.seller_id, args.namespace)
@@ -146,3 +131,19 @@ class PictureCatchUp:
             picture_namespace=self.picture_namespace,
         )
         return Slice(next=done.last, processed=done.offers)
+
+
+async def _start(ctx: JobContext, tx: Tx, namespace: Namespace, *, again: bool) -> None:
+    """Enqueue the job of a namespace, once for each parent job."""
+    store: JobStore = ctx.resources
+    name = f"{namespace.seller_id}/{namespace.namespace}"
+    await store.enqueue(
+        tx,
+        QUEUE,
+        TASK,
+        RequestPicturesArgs(seller_id=namespace.seller_id, namespace=namespace.namespace, again=again),
+        lock_key=f"{TASK}:{name}",
+        partition_key=namespace.seller_id,
+        idempotency_key=f"{TASK}:{ctx.job_id}:{name}",
+        max_attempts=None,  # pictures are missing until the job is done
+    )

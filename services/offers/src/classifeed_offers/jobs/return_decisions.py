@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -42,14 +42,14 @@ class ReturnDecisionsArgs(BaseModel):
         return Timestamp(seconds=self.since_us // 10**6, nanos=self.since_us % 10**6 * 1000).ToDatetime(tzinfo=UTC)
 
 
-def return_starter(store: Callable[[], JobStore]) -> StartReturn:
+def return_starter(store: JobStore) -> StartReturn:
     """Return a function that enqueues the job; jobs run one at a time, and are retried without limit."""
 
     async def start(tx: Tx, since: datetime) -> None:
         moment = Timestamp()
         moment.FromDatetime(since)
         args = ReturnDecisionsArgs(since_us=moment.ToMicroseconds())
-        await store().enqueue(tx, QUEUE, TASK, args, lock_key=TASK, max_attempts=None)
+        await store.enqueue(tx, QUEUE, TASK, args, lock_key=TASK, max_attempts=None)
 
     return start
 

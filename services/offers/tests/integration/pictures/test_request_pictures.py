@@ -58,14 +58,14 @@ async def play(
     """
     registry = Registry()
     outbox = Outbox()
-    PictureCatchUp(outbox, lambda: store, "offers", rate=rate, slice_offers=2).register(registry)
+    PictureCatchUp(outbox, "offers", rate=rate, slice_offers=2).register(registry)
     store = JobStore(tasks=registry)
     async with db.transaction() as tx:
         if again is None:
             await store.enqueue(tx, QUEUE, TASK, RequestPicturesArgs(), lock_key=TASK)
         else:
             await enqueue_again(store, tx, **again)
-    worker = Worker(db, store, registry, queues={QUEUE: 1})
+    worker = Worker(db, store, registry, queues={QUEUE: 1}, resources=store)
     stop = asyncio.Event()
     running = asyncio.create_task(worker.run(stop))
     try:

@@ -21,9 +21,8 @@ from ...conftest import NewPublishing
 @pytest.fixture
 def picture_jobs() -> JobStore | None:
     registry = Registry()
-    PictureCatchUp(Outbox(), lambda: store, "offers", rate=1).register(registry)
-    store = JobStore(tasks=registry)
-    return store
+    PictureCatchUp(Outbox(), "offers", rate=1).register(registry)
+    return JobStore(tasks=registry)
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ class Outcomes:
         self.db, self.outbox, self.tasks = db, Outbox(), Registry()
         register_return(self.tasks, self.outbox, slice_offers=2)
         self.jobs = JobStore(tasks=self.tasks)
-        self.handler = OutcomeHandler(self.outbox, start_return=return_starter(lambda: self.jobs))
+        self.handler = OutcomeHandler(self.outbox, start_return=return_starter(self.jobs))
 
     async def take(self, *messages: TextsJudged, partition: int = 0) -> None:
         records = [
