@@ -12,9 +12,10 @@ from classifeed_domain import topics
 from classifeed_domain.policy import POLICY
 from classifeed_offers.consumers import outcomes, pictures, requests
 from classifeed_offers.jobs import republish, request_pictures, return_decisions, sweep
-from classifeed_offers.parts import SERVICE, build_parts
+from classifeed_offers.parts import build_parts
 from classifeed_offers.settings import OffersSettings
 
+SERVICE: Final = "offers"
 # Topics that can be grown, with the groups that read them here.
 GROWABLE: Final = {
     topics.declared(topics.FEEDS_OFFER_REQUESTS): (requests.GROUP,),

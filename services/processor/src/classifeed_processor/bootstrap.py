@@ -10,14 +10,13 @@ from classifeed_common.runner import Role, ServiceRunner, Watch, version_of
 from classifeed_common.runner.parts import SchemaCheck
 from classifeed_domain.policy import POLICY
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, declared
-from classifeed_processor.app.issues import export_issues, read_issues, schedule_packing
-from classifeed_processor.app.locate_offer import LocateOffer
+from classifeed_processor.app.issues import schedule_packing
 from classifeed_processor.app.tasks.create_task import QUEUE
 from classifeed_processor.consumers.results import GROUP
-from classifeed_processor.parts import SERVICE, build_parts
-from classifeed_processor.rpc.task_service import task_servicer
+from classifeed_processor.parts import build_parts
 from classifeed_processor.settings import ProcessorSettings
 
+SERVICE: Final = "processor"
 GROWABLE: Final = {declared(FEEDS_OFFER_RESULTS): (GROUP,)}
 
 
@@ -31,8 +30,6 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     parts = build_parts(settings)
     database, blobs, jobs, results = parts.database, parts.blobs, parts.jobs, parts.results
     sweeper, watch = BlobSweeper(database, blobs), Watch(parts.watch_loads, what="loads that wait")
-    export = export_issues.ExportIssues(read_issues.ReadIssues(database, blobs), settings.spool_dir)
-    locate = LocateOffer(database, blobs, settings.spool_dir)
     work = jobs.roles(
         {QUEUE: settings.concurrency, schedule_packing.QUEUE: 1},
         resources=parts.runs,
@@ -50,7 +47,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             Role("consume", results.run, results.backlog, results.blocked),
             Role("watch", watch.run, blocked=watch.blocked),
         ],
-        servicers=[task_servicer(database, jobs.store, blobs, export, locate), jobs.servicer()],
+        servicers=[parts.task_service, jobs.servicer()],
         schema=SchemaCheck(database, "classifeed_processor"),
         readiness={"kafka": parts.check_kafka, "s3": blobs.check},
         opens={"s3": blobs.open},

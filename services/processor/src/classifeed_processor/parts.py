@@ -11,12 +11,16 @@ from typing import Final
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database, Tx
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, OrderedConsumer
+from classifeed_common.runner import Servicer
 from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.runner.parts import database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
 from classifeed_jobs.service import ServiceJobs
 from classifeed_processor.app.clean_up import processor_clean_up
+from classifeed_processor.app.issues.export_issues import ExportIssues
+from classifeed_processor.app.issues.read_issues import ReadIssues
+from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.app.runs.limit_sellers import SellerWindows
 from classifeed_processor.app.runs.send_run import RunParts
 from classifeed_processor.app.runs.signal_tasks import TaskSignals
@@ -24,10 +28,10 @@ from classifeed_processor.app.tasks.watch_loads import watch_loads
 from classifeed_processor.consumers.results import GROUP, NotifyingPositions, ResultHandler
 from classifeed_processor.jobs.feed_process import registry
 from classifeed_processor.jobs.pack_records import packing
+from classifeed_processor.rpc.task_service import task_servicer
 from classifeed_processor.settings import ProcessorSettings
 from classifeed_processor.store import reading
 
-SERVICE: Final = "processor"
 # Threads that read files yield to the event loop after this time instead of after 5 ms. Every step of another seller's
 # load waits for this time, once for each file being read (ADR 0035).
 _SWITCH_S: Final = 0.0005
@@ -41,6 +45,7 @@ class Parts:
         cluster: Client that reads the state of Kafka.
         results: Consumer of the results of offers.
         runs: Dependencies of the runs of tasks.
+        task_service: Servicer of TaskService.
     """
 
     settings: ProcessorSettings
@@ -51,6 +56,7 @@ class Parts:
     jobs: ServiceJobs
     results: OrderedConsumer[Tx]
     runs: RunParts
+    task_service: Servicer
 
     async def open(self) -> None:
         """Remove the files that a killed process has left, and open the pool and the producer."""
@@ -85,7 +91,7 @@ def build_parts(settings: ProcessorSettings) -> Parts:
     """Return the parts; no connection is open yet."""
     database = database_of(settings)
     blobs = blobs_of(settings)
-    producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
+    producer = KafkaProducer(settings.kafka_bootstrap, client_id=settings.service_name())
     jobs = ServiceJobs(
         database,
         {**registry, **packing},
@@ -96,13 +102,15 @@ def build_parts(settings: ProcessorSettings) -> Parts:
     )
     signals = TaskSignals()
     handler = ResultHandler(jobs.store)
+    export_issues = ExportIssues(ReadIssues(database, blobs), settings.spool_dir)
+    locate_offer = LocateOffer(database, blobs, settings.spool_dir)
     positions = NotifyingPositions(database, handler, signals)
     return Parts(
         settings=settings,
         database=database,
         blobs=blobs,
         producer=producer,
-        cluster=Cluster(settings.kafka_bootstrap, client_id=SERVICE),
+        cluster=Cluster(settings.kafka_bootstrap, client_id=settings.service_name()),
         jobs=jobs,
         results=OrderedConsumer(
             bootstrap=settings.kafka_bootstrap,
@@ -123,4 +131,5 @@ def build_parts(settings: ProcessorSettings) -> Parts:
             spool_dir=settings.spool_dir,
             windows=SellerWindows(settings.window_batches),
         ),
+        task_service=task_servicer(database, jobs.store, blobs, export_issues, locate_offer),
     )

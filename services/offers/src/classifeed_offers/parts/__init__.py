@@ -25,7 +25,6 @@ from classifeed_offers.parts.publication import Publication, build_publication
 from classifeed_offers.rpc.offer_service import OfferService
 from classifeed_offers.settings import OffersSettings
 
-SERVICE: Final = "offers"
 _SWEPT_AT_ONCE: Final = 300  # offers of a namespace; as many as one statement writes
 
 
@@ -71,8 +70,8 @@ def build_parts(settings: OffersSettings) -> Parts:
     """Return the parts; nothing is opened yet. Call it inside the event loop."""
     database = database_of(settings)
     channel = channel_to("receiver", settings.receiver_address, settings)
-    producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
-    leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
+    producer = KafkaProducer(settings.kafka_bootstrap, client_id=settings.service_name())
+    leases = Leases(database, process_holder(settings.service_name()), settings.lease_ttl_s)
     outbox = Outbox()
     guard = _guard_of(settings)
     jobs = _build_jobs(settings, database, outbox, guard)
