@@ -36,7 +36,7 @@ MUTATIONS: Final = (
         "returned-offer-trusts-old-addresses",
         _MECHANISM,
         "An offer that exists again shows old addresses, whose pictures may be deleted.",
-        f"{OFFERS}/app/loads/apply_batches.py",
+        f"{OFFERS}/domain/effects.py",
         before="before.pictures if before is not None and before.exists else None",
         after="before.pictures if before is not None else None",
         tests=(f"{_TESTS}::test_an_offer_that_comes_back_beside_a_patch_requests_everything_anew",),

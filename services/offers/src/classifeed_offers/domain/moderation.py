@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from classifeed.moderation.v1.offer_texts_pb2 import OfferText
+from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsToJudge
 from classifeed.offers.v1.offer_pb2 import OfferContent
-from classifeed_offers.domain.offers import OfferState, Status
+from classifeed_common.splitting import split_by_size
+from classifeed_offers.domain.offers import Namespace, OfferState, Status
 from classifeed_offers.domain.texts import hash_text, plain_text
 
 
@@ -98,6 +100,13 @@ def text_to_judge(external_id: str, content: OfferContent, text_hash: bytes, con
         description=plain_text(content.description),
         content_version=content_version,
     )
+
+
+def texts_to_judge(name: Namespace, texts: Sequence[OfferText]) -> list[TextsToJudge]:
+    """Return texts of a namespace as messages that each fit into Kafka."""
+    return [
+        TextsToJudge(seller_id=name.seller_id, namespace=name.namespace, texts=part) for part in split_by_size(texts)
+    ]
 
 
 def _texts_of(before: OfferState) -> tuple[bytes | None, bytes | None]:

@@ -18,9 +18,8 @@ from classifeed_common.kafka import message_of
 from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import MODERATION_REQUESTS
 from classifeed_jobs import Exponential, JobContext, JobStore, Registry, Slice, SliceJob
-from classifeed_offers.app.loads.apply_batches import texts_to_judge
 from classifeed_offers.app.texts.check_decisions import StartReturn
-from classifeed_offers.domain.moderation import text_to_judge
+from classifeed_offers.domain.moderation import text_to_judge, texts_to_judge
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.metrics import DECISIONS_RETURNED
 from classifeed_offers.store import applying, judging

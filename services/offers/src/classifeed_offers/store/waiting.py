@@ -9,8 +9,9 @@ from classifeed.feeds.v1.load_pb2 import HeldPrice, LoadHold
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_common.db import Tx, load_queries
 from classifeed_offers.domain.admission import RunKey
-from classifeed_offers.domain.offers import Namespace, OfferState, Run
-from classifeed_offers.domain.shifts import Changes, Shift
+from classifeed_offers.domain.effects import WaitingChange
+from classifeed_offers.domain.offers import Namespace, Run
+from classifeed_offers.domain.shifts import Changes
 from classifeed_offers.store.runs import run_columns, run_values
 
 SQL = load_queries(__package__, "waiting.sql")
@@ -25,19 +26,6 @@ _MAKE_CHANGES = SQL["make_changes"]
 
 _SAMPLE_PRICES: Final = 10
 _TITLE_CHARS: Final = 200
-
-
-class WaitingChange(NamedTuple):
-    """A change that was set aside: the offer's hash before, its state after, and the effect of the change.
-
-    `changes_pictures` is true if the links of pictures change.
-    """
-
-    run: Run
-    before_hash: bytes
-    state: OfferState
-    shift: Shift
-    changes_pictures: bool = False
 
 
 class StoredContent(NamedTuple):

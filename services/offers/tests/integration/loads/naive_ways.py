@@ -9,10 +9,10 @@ import pytest
 
 from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
 from classifeed_common.db import Tx
-from classifeed_offers.app.loads import apply_batches as batches_module
 from classifeed_offers.app.loads import apply_requests as apply_module
 from classifeed_offers.domain import admission
 from classifeed_offers.domain import decide as decide_module
+from classifeed_offers.domain import effects as effects_module
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Wholeness
 from classifeed_offers.domain.offers import Namespace, OfferState, Run
@@ -63,7 +63,7 @@ def forget_offers_with_errors(patch: pytest.MonkeyPatch) -> None:
         decision = real(record, *args, **kwargs)
         return decision._replace(seen=decision.seen and not record.errors)
 
-    patch.setattr(batches_module, "decide", decide)
+    patch.setattr(effects_module, "decide", decide)
 
 
 def count_a_rerun_as_unchanged(patch: pytest.MonkeyPatch) -> None:

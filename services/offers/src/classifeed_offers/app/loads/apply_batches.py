@@ -11,26 +11,21 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from classifeed.feeds.v1.load_pb2 import ISSUE_LEVEL_ERROR, LOAD_MODE_PATCH
 from classifeed.feeds.v1.offer_requests_pb2 import RECORD_KIND_OFFER, OfferBatch, OfferRecord
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsToJudge
-from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed.pictures.v1.requests_pb2 import PictureRequests
 from classifeed_common.db import Tx
 from classifeed_common.pacing.yielding import Yielder
-from classifeed_common.splitting import split_by_size
 from classifeed_offers.domain.admission import BatchKey, RunKey, batch_key_of, namespace_of, run_key_of
 from classifeed_offers.domain.completion import Guard
-from classifeed_offers.domain.decide import RecordOutcome, decide
-from classifeed_offers.domain.moderation import Moderation, text_to_judge
-from classifeed_offers.domain.offers import Namespace, OfferState, Origin, Place
-from classifeed_offers.domain.pictures import PicturePlan, plan_pictures, request_messages
+from classifeed_offers.domain.effects import Effect, Rules, WaitingChange, effect_of
+from classifeed_offers.domain.moderation import Moderation, texts_to_judge
+from classifeed_offers.domain.offers import Namespace, OfferState, Origin
+from classifeed_offers.domain.pictures import request_messages
 from classifeed_offers.domain.results import BatchSummary
-from classifeed_offers.domain.shifts import Shift, is_guarded, shift_between
+from classifeed_offers.domain.shifts import is_guarded
 from classifeed_offers.store import applying, judging, waiting
 from classifeed_offers.store.applying import AppliedNow
-from classifeed_offers.store.waiting import WaitingChange
 
 _STATEMENT_OFFERS: Final = 300
-_NO_SHIFT: Final = Shift(None, becomes_unavailable=False)
-_NO_PICTURES: Final = PicturePlan()
 _Item = TypeVar("_Item")
 
 
@@ -53,6 +48,17 @@ class _Namespace:
     texts: dict[str, OfferText] = field(default_factory=dict)
     pictures: dict[str, list[str]] = field(default_factory=dict)  # links to request
 
+    def add(self, external_id: str, effect: Effect) -> None:
+        """Add the effect of a record."""
+        if effect.written is not None:
+            self.states[external_id] = self.written[external_id] = effect.written
+        if effect.waiting is not None:
+            self.waiting[external_id] = effect.waiting
+        if effect.text is not None:
+            self.texts[external_id] = effect.text
+        if effect.pictures:
+            self.pictures.setdefault(external_id, []).extend(effect.pictures)
+
 
 class AppliedBatches(NamedTuple):
     """Results to keep for batches, texts to be judged, and pictures to be requested."""
@@ -60,27 +66,6 @@ class AppliedBatches(NamedTuple):
     kept: dict[BatchKey, bytes]
     texts: list[TextsToJudge]
     pictures: list[PictureRequests]
-
-
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    """Rules and context for the batches of a poll.
-
-    Attributes:
-        moderation: decides the status of an offer by its text.
-        guard: decides which changes wait.
-        available: runs that have had an available offer.
-        content_version: version of the texts that are requested now.
-        asks_for_pictures: whether pictures are requested.
-        now: time of the request.
-    """
-
-    moderation: Moderation
-    guard: Guard
-    available: set[RunKey]
-    content_version: int
-    asks_for_pictures: bool
-    now: Timestamp
 
 
 async def apply_batches(
@@ -101,13 +86,15 @@ async def apply_batches(
     content_version = await judging.next_content_version(tx)
     now = Timestamp()
     now.FromMicroseconds(content_version)
-    rules = _Rules(moderation, guard, available, content_version, picture_namespace is not None, now)
+    rules = Rules(moderation, guard, content_version, picture_namespace is not None, now)
     done: list[_Applied] = []
     yielder = Yielder()
     for batch in batches:
+        run = run_key_of(batch)
         if _has_available(batch):
-            available.add(run_key_of(batch))
-        done.append(_apply_batch(batch, namespaces[namespace_of(batch)], rules))
+            available.add(run)
+        namespace = namespaces[namespace_of(batch)]
+        done.append(_apply_batch(batch, namespace, rules, has_available=run in available))
         await yielder.yield_if_due()
     for name, namespace in namespaces.items():
         await _write(tx, name, namespace)
@@ -123,13 +110,6 @@ async def apply_batches(
         for message in request_messages(name, namespace.pictures, picture_namespace=picture_namespace or "", now=now)
     ]
     return AppliedBatches({it.key: it.kept for it in done}, texts, pictures)
-
-
-def texts_to_judge(name: Namespace, texts: Sequence[OfferText]) -> list[TextsToJudge]:
-    """Return texts of a namespace as messages that each fit into Kafka."""
-    return [
-        TextsToJudge(seller_id=name.seller_id, namespace=name.namespace, texts=part) for part in split_by_size(texts)
-    ]
 
 
 async def _load_namespaces(tx: Tx, batches: Sequence[OfferBatch]) -> dict[Namespace, _Namespace]:
@@ -185,44 +165,22 @@ async def _find_available(tx: Tx, batches: Sequence[OfferBatch]) -> set[RunKey]:
     return await waiting.find_available(tx, doubtful) if doubtful else set()
 
 
-def _apply_batch(batch: OfferBatch, namespace: _Namespace, rules: _Rules) -> _Applied:
-    """Decide on each record; later batches of the poll see the effects of earlier ones."""
+def _apply_batch(batch: OfferBatch, namespace: _Namespace, rules: Rules, *, has_available: bool) -> _Applied:
+    """Apply the records of a batch; later batches of the poll see the effects of earlier ones."""
     summary = BatchSummary()
     seen: list[str] = []
     steady_prices = 0
-    run = run_key_of(batch)
     for record in batch.records:
         external_id = record.external_id
-        before = namespace.states.get(external_id)
-        decision = decide(record, before, task_id=batch.task_id, mode=batch.mode, moderation=rules.moderation)
-        outcome, after = decision.outcome, decision.state
-        faults = before.picture_faults if before is not None else None
-        if after is not None:
-            shift = _shift_of(batch, record, before, after)
-            content = record.content if batch.mode != LOAD_MODE_PATCH else OfferContent.FromString(after.content or b"")
-            place = Place(batch.task_id, record.ordinal, record.line)
-            plan = _plan_pictures(content, before, place, rules)
-            if before is not None and rules.guard.sets_aside(shift, has_available=run in rules.available):
-                namespace.waiting[external_id] = WaitingChange(
-                    run.run, before.content_hash, after, shift, plan.is_changed
-                )
-                outcome = RecordOutcome.SKIPPED  # until the end of the run reports that the change was made
-            else:
-                faults = plan.faults
-                after = after._replace(pictures=plan.pictures, picture_faults=faults, awaits_pictures=plan.is_awaited)
-                namespace.states[external_id] = namespace.written[external_id] = after
-                if after.is_requested:
-                    assert after.text_hash is not None
-                    text = text_to_judge(external_id, content, after.text_hash, rules.content_version)
-                    namespace.texts[external_id] = text
-                if plan.requested:
-                    namespace.pictures.setdefault(external_id, []).extend(plan.requested)
-                steady_prices += shift.price_ratio is not None
+        effect = effect_of(batch, record, namespace.states.get(external_id), rules, has_available=has_available)
+        namespace.add(external_id, effect)
+        decision = effect.decision
         if decision.seen:
             seen.append(external_id)
-        summary.add(record, outcome, decision.finding, exists=decision.seen, ban=decision.ban)
-        if faults is not None and rules.asks_for_pictures:
-            summary.add_pictures(record, faults)
+        summary.add(record, decision.outcome, decision.finding, exists=decision.seen, ban=decision.ban)
+        if effect.picture_faults is not None and rules.requests_pictures:
+            summary.add_pictures(record, effect.picture_faults)
+        steady_prices += effect.changes_price
     return _Applied(
         batch_key_of(batch),
         batch.digest,
@@ -231,22 +189,6 @@ def _apply_batch(batch: OfferBatch, namespace: _Namespace, rules: _Rules) -> _Ap
         steady_prices,
         _has_available(batch),
     )
-
-
-def _plan_pictures(content: OfferContent, before: OfferState | None, place: Place, rules: _Rules) -> PicturePlan:
-    if not rules.asks_for_pictures:
-        return _NO_PICTURES
-    # The records of an offer that is back may be out of date: pictures that no offer used may have been deleted.
-    pictures = before.pictures if before is not None and before.exists else None
-    return plan_pictures(content.picture_urls, pictures, place=place, now=rules.now)
-
-
-def _shift_of(batch: OfferBatch, record: OfferRecord, before: OfferState | None, after: OfferState) -> Shift:
-    if batch.mode == LOAD_MODE_PATCH or before is None or before.content is None:
-        return _NO_SHIFT
-    if not (is_guarded(before) and is_guarded(after)):
-        return _NO_SHIFT
-    return shift_between(before.content, record.content)
 
 
 def _has_available(batch: OfferBatch) -> bool:

@@ -15,9 +15,8 @@ from classifeed_common.kafka import Message, message_of
 from classifeed_common.outbox import Outbox
 from classifeed_domain.offer_names import OfferName
 from classifeed_domain.topics import MODERATION_REQUESTS, PICTURES_REQUESTS
-from classifeed_offers.app.loads.apply_batches import texts_to_judge
 from classifeed_offers.domain.decide import columns_of
-from classifeed_offers.domain.moderation import Moderation, text_to_judge
+from classifeed_offers.domain.moderation import Moderation, text_to_judge, texts_to_judge
 from classifeed_offers.domain.offers import Change, Namespace, OfferState, Place, hash_of
 from classifeed_offers.domain.patch import check_manual, check_mask, check_version, merge, offer_not_found
 from classifeed_offers.domain.pictures import PicturePlan, plan_pictures, request_messages

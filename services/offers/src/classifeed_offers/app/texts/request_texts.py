@@ -10,9 +10,8 @@ from classifeed_common.db import Tx
 from classifeed_common.kafka import Message, message_of
 from classifeed_common.splitting import split_by_size
 from classifeed_domain.topics import MODERATION_REQUESTS
-from classifeed_offers.app.loads.apply_batches import texts_to_judge
 from classifeed_offers.app.request_again import Requester
-from classifeed_offers.domain.moderation import text_to_judge
+from classifeed_offers.domain.moderation import text_to_judge, texts_to_judge
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.metrics import TEXTS_REQUESTED_AGAIN, TEXTS_WAITING
 from classifeed_offers.store import judging
