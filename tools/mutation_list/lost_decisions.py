@@ -55,7 +55,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-requests-not-sent-again",
         _MECHANISM,
-        "Requests for verdicts that were lost with the decisions are repeated only after TEXT_WAIT_S.",
+        "Requests for verdicts that were lost with the decisions are repeated only after 15 minutes.",
         f"{OFFERS}/jobs/return_decisions.py",
         before="            await judging.request_at_once(tx, namespace, external_ids, since=args.since)\n",
         after="",

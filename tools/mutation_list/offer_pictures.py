@@ -64,7 +64,7 @@ MUTATIONS: Final = (
         _MECHANISM,
         "A result of another namespace of pictures becomes the address of an offer's picture.",
         f"{OFFERS}/app/pictures/keep_pictures.py",
-        before="if reference is None or result.namespace != picture_namespace:",
+        before="if reference is None or result.namespace != PICTURE_NAMESPACE:",
         after="if reference is None:",
         tests=(f"{_TESTS}::test_results_for_others_change_nothing",),
     ),

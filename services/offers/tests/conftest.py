@@ -149,7 +149,7 @@ class Owner:
         self.db = db
         self.guard = Guard()
         self.moderation: Moderation = ApprovedBySetting()
-        self.picture_namespace: str | None = None
+        self.requests_pictures = False
         self.sweeps: list[RunKey] = []
 
     async def start(self, tx: object, run: RunKey) -> None:
@@ -164,7 +164,7 @@ class Owner:
                 moderation=self.moderation,
                 sweeps=self,
                 guard=self.guard,
-                picture_namespace=self.picture_namespace,
+                requests_pictures=self.requests_pictures,
             )
 
     async def step(self, run: RunKey, *, slice_offers: int = 1000) -> Step:

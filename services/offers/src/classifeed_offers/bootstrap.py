@@ -34,8 +34,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
     """Return the service without opening anything. Call it inside the event loop."""
     parts = build_parts(settings)
     loads, relay, publication = parts.loads, parts.relay, parts.publication
-    queues = {sweep.QUEUE: settings.sweeps_at_once}
-    queues |= dict.fromkeys((republish.QUEUE, request_pictures.QUEUE, return_decisions.QUEUE), 1)
+    queues = {sweep.QUEUE: 2, republish.QUEUE: 1, request_pictures.QUEUE: 1, return_decisions.QUEUE: 1}
     grace_s = settings.drain_grace_s / 2  # leaves time to hand back unfinished jobs
     return ServiceRunner(
         settings,

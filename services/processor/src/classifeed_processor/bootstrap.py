@@ -34,7 +34,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         {QUEUE: settings.concurrency, schedule_packing.QUEUE: 1},
         resources=parts.runs,
         backlog=parts.count_tasks,
-        heartbeat_s=settings.heartbeat_s,
+        heartbeat_s=5,  # well below the lease
         drain_grace_s=settings.drain_grace_s / 2,  # leaves time to release unfinished jobs
     )
     return ServiceRunner(

@@ -129,7 +129,7 @@ def build_parts(settings: ProcessorSettings) -> Parts:
             signals=signals,
             topic=FEEDS_OFFER_REQUESTS,
             spool_dir=settings.spool_dir,
-            windows=SellerWindows(settings.window_batches),
+            windows=SellerWindows(),
         ),
         task_service=task_servicer(database, jobs.store, blobs, export_issues, locate_offer),
     )

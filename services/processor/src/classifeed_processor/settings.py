@@ -18,30 +18,25 @@ class ProcessorSettings(ServiceJobSettings):
 
     spool_dir: Path = Field(
         default=Path(tempfile.gettempdir()) / "classifeed-processor",
-        description="Folder for the files of running tasks; each takes the file's size there for as long as it runs.",
+        description="Folder for the files of running tasks. Put it on a disk that has room for all of them at a time.",
     )
     concurrency: int = Field(
         default=4,
         ge=1,
         le=64,
-        description="Tasks that one process runs at a time; one seller's at most half of them, so 2 or more.",
-    )
-    window_batches: int = Field(
-        default=16,
-        ge=1,
-        le=10_000,
-        description="Maximum number of batches of one seller in one process that may wait for replies; each has up to "
-        "100 offers. All sellers wait for them.",
+        description="Tasks that one process runs at a time; one seller's at most half of them, so 2 or more. Raise it "
+        "on a machine with more CPU and memory.",
     )
     history_tasks: int = Field(
         default=20,
         ge=1,
-        description="Completed tasks that are kept of each namespace, with their issues and statistics.",
+        description="Completed tasks that are kept of each namespace, with their issues and statistics. Raise it if "
+        "sellers ask about older loads; each takes space in the database.",
     )
-    heartbeat_s: float = Field(default=5, gt=0, le=20, description="How often a process renews its lease, in seconds.")
     jobs_lease_s: int = Field(
         default=20,
         ge=3,
         le=600,
-        description="Time without a renewal after which a task is given to another process, in seconds.",
+        description="Seconds without a heartbeat after which another process takes over a task. Raise it for machines "
+        "and databases that pause for longer.",
     )

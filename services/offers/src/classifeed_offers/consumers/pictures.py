@@ -23,12 +23,10 @@ class PictureHandler:
 
     Args:
         outbox: sends failures to the loads.
-        picture_namespace: namespace that keeps the pictures of offers.
     """
 
-    def __init__(self, outbox: Outbox, *, picture_namespace: str) -> None:
+    def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
-        self._picture_namespace = picture_namespace
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
         """Apply the results of a poll.
@@ -37,7 +35,7 @@ class PictureHandler:
             Poison: a record carries no results, or breaks the protocol.
         """
         results = decode_all(records, decode_results)
-        late = await keep_pictures(tx, results, picture_namespace=self._picture_namespace)
+        late = await keep_pictures(tx, results)
         messages = [message_of(FEEDS_OFFER_RESULTS, result.seller_id.encode(), result) for result in late]
         await self._outbox.put(tx, messages)
 

@@ -64,14 +64,14 @@ class RequestHandler:
         moderation: Moderation,
         sweeps: Sweeps,
         guard: Guard,
-        picture_namespace: str | None = None,
+        requests_pictures: bool = False,
         results_topic: str = FEEDS_OFFER_RESULTS,
     ) -> None:
         self._outbox = outbox
         self._moderation = moderation
         self._sweeps = sweeps
         self._guard = guard
-        self._picture_namespace = picture_namespace
+        self._requests_pictures = requests_pictures
         self._results_topic = results_topic
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
@@ -90,7 +90,7 @@ class RequestHandler:
             moderation=self._moderation,
             sweeps=self._sweeps,
             guard=self._guard,
-            picture_namespace=self._picture_namespace,
+            requests_pictures=self._requests_pictures,
             traces=traces,
         )
         await self._reply(tx, replies, traces)

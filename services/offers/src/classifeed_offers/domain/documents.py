@@ -36,6 +36,7 @@ from classifeed_offers.domain.pictures import MAX_PICTURES, read_pictures
 CLIENT: Final = DOCUMENT_CLIENT
 EPOCH: Final = 1
 
+_SIZE: Final = "large"
 _ORIGINAL: Final = "orig"
 _TAG: Final = re.compile(r"<[^<>]{0,2000}>")
 
@@ -62,14 +63,10 @@ class PictureRules:
 
     Attributes:
         base_url: prefix of the path of a stored picture.
-        size: size of stored pictures.
-        links: whether a document contains the link of a picture that is not stored yet.
         is_kept: whether pictures are requested at all; if not, documents contain links only.
     """
 
     base_url: str = ""
-    size: str = "large"
-    links: bool = True
     is_kept: bool = True
 
 
@@ -175,14 +172,14 @@ def _pictures(urls: Sequence[str], records: bytes | None, rules: PictureRules) -
         elif picture is not None and picture.state == OFFER_PICTURE_STATE_FAILED:
             if picture.failure.code not in NEVER_SHOWN:
                 failed.append(url)
-        elif rules.links:
+        else:
             shown.append(url)
-    return shown or (failed if rules.links else [])
+    return shown or failed
 
 
 def picture_address(info: PictureInfo, rules: PictureRules = _RULES) -> str:
-    """Return the address of a stored picture, in the configured size or, if it lacks that size, as the original."""
-    size = rules.size if any(it.name == rules.size for it in info.sizes) else _ORIGINAL
+    """Return the address of a stored picture: its large size or, if it lacks that size, the original."""
+    size = _SIZE if any(it.name == _SIZE for it in info.sizes) else _ORIGINAL
     return f"{rules.base_url}/get/{info.namespace}/{info.group_id}/{info.name}/{size}"
 
 

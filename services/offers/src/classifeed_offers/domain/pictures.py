@@ -21,6 +21,8 @@ from classifeed_offers.domain.offers import Namespace, Place
 from classifeed_offers.domain.picture_issues import DELETED, code_of
 
 MAX_PICTURES: Final = 1024  # the maximum number of values in a field of a document
+PICTURE_NAMESPACE: Final = "offers"
+"""Namespace in the service of pictures that keeps the pictures of offers."""
 _FAILURE_CHARS: Final = 500
 _CLIENT: Final = "offers"  # the client whose export of used links decides when a picture may be deleted
 
@@ -145,13 +147,11 @@ def lasting_urls(records: bytes | None) -> list[str]:
     return [it.url for it in read_pictures(records) if it.failure.code != DELETED]
 
 
-def request_messages(
-    name: Namespace, urls_of: Mapping[str, Sequence[str]], *, picture_namespace: str, now: Timestamp
-) -> list[PictureRequests]:
+def request_messages(name: Namespace, urls_of: Mapping[str, Sequence[str]], now: Timestamp) -> list[PictureRequests]:
     """Return messages, each small enough for Kafka, that request the links of a namespace's offers (by external id)."""
     requests = [
         PictureRequest(
-            url=url, namespace=picture_namespace, reference=f"{name.namespace}/{external_id}", request_time=now
+            url=url, namespace=PICTURE_NAMESPACE, reference=f"{name.namespace}/{external_id}", request_time=now
         )
         for external_id, urls in urls_of.items()
         for url in urls

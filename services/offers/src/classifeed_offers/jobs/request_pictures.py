@@ -22,6 +22,8 @@ from classifeed_offers.store import applying, picturing
 TASK: Final = "offers.request-pictures"
 QUEUE: Final = TASK
 SCHEDULE: Final = Schedule(TASK, queue=QUEUE, task=TASK, lock_key=TASK, every_s=6 * 3600)
+# Maximum offers per second and namespace. The service of pictures downloads them while new loads come in.
+_OFFERS_PER_S: Final = 50.0
 _SLICE_OFFERS: Final = 500
 _SLICE_NAMESPACES: Final = 500
 
@@ -76,14 +78,12 @@ class PictureCatchUp:
 
     Attributes:
         outbox: sends the requests.
-        picture_namespace: namespace that keeps the pictures of offers.
         rate: maximum offers per second and namespace.
         slice_offers: offers that one transaction reads.
     """
 
     outbox: Outbox
-    picture_namespace: str
-    rate: float
+    rate: float = _OFFERS_PER_S
     slice_offers: int = _SLICE_OFFERS
 
     def register(self, registry: Registry) -> None:
@@ -128,7 +128,6 @@ class PictureCatchUp:
             limit=self.slice_offers,
             again=args.again,
             outbox=self.outbox,
-            picture_namespace=self.picture_namespace,
         )
         return Slice(next=done.last, processed=done.offers)
 

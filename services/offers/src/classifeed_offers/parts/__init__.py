@@ -25,6 +25,9 @@ from classifeed_offers.parts.publication import Publication, build_publication
 from classifeed_offers.rpc.offer_service import OfferService
 from classifeed_offers.settings import OffersSettings
 
+# Seconds that a role of a killed process stays reserved for it, and after which its jobs are requeued.
+_LEASE_TTL_S: Final = 10.0
+_JOB_LEASE_S: Final = 20
 _SWEPT_AT_ONCE: Final = 300  # offers of a namespace; as many as one statement writes
 
 
@@ -71,7 +74,7 @@ def build_parts(settings: OffersSettings) -> Parts:
     database = database_of(settings)
     channel = channel_to("receiver", settings.receiver_address, settings)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=settings.service_name())
-    leases = Leases(database, process_holder(settings.service_name()), settings.lease_ttl_s)
+    leases = Leases(database, process_holder(settings.service_name()), _LEASE_TTL_S)
     outbox = Outbox()
     guard = _guard_of(settings)
     jobs = _build_jobs(settings, database, outbox, guard)
@@ -85,7 +88,6 @@ def build_parts(settings: OffersSettings) -> Parts:
     moderation = ApprovedBySetting() if settings.texts_approved_by_setting else ByVerdicts()
     sweeps = sweep.SweepJobs(jobs.store, guard=guard, at_once_offers=_SWEPT_AT_ONCE)
     loads = consumers.build_loads(moderation, guard, sweeps)
-    picture_namespace = settings.picture_namespace if settings.pictures else None
     return Parts(
         database=database,
         channel=channel,
@@ -98,7 +100,7 @@ def build_parts(settings: OffersSettings) -> Parts:
         pictures=consumers.build_pictures(),
         offer_service=OfferService(
             database,
-            UpdateOffer(database, outbox, moderation, picture_namespace),
+            UpdateOffer(database, outbox, moderation, requests_pictures=settings.pictures),
             publication.republisher,
             publication.pusher.backlog,
             jobs.store if settings.pictures else None,
@@ -119,14 +121,13 @@ def _build_jobs(settings: OffersSettings, database: Database, outbox: Outbox, gu
     tasks = sweep.sweep_registry(outbox, guard=guard)
     republish.register_republish(tasks)
     return_decisions.register_return(tasks, outbox)
-    rate = settings.picture_catch_up_rate
-    request_pictures.PictureCatchUp(outbox, settings.picture_namespace, rate=rate).register(tasks)
+    request_pictures.PictureCatchUp(outbox).register(tasks)
     return ServiceJobs(
         database,
         tasks,
         clean_up=offers_clean_up(history_days=settings.history_days, removed_days=settings.removed_days),
         own_schedules=[request_pictures.SCHEDULE] if settings.pictures else [],
-        lease_s=settings.jobs_lease_s,
+        lease_s=_JOB_LEASE_S,
         time_zone=settings.time_zone,
         max_open_per_caller=settings.jobs_max_open_per_caller,
     )

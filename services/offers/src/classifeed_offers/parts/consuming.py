@@ -23,7 +23,12 @@ from classifeed_offers.jobs.request_pictures import enqueue_again
 from classifeed_offers.jobs.return_decisions import return_starter
 from classifeed_offers.settings import OffersSettings
 
+# Requests that one transaction applies; a batch has up to 100 offers. Later requests wait for it.
+_POLL_REQUESTS: Final = 32
 _REQUEST_AGAIN_S: Final = 10.0
+# Without a verdict or a result, texts and pictures are requested again after longer than moderation and pictures take.
+_TEXT_WAIT_S: Final = 900.0
+_PICTURE_WAIT_S: Final = 7200.0
 _CHECK_DECISIONS_S: Final = 30.0
 # Results of pictures arrive one by one, and each causes a document for the receiver, the indexer and the searcher.
 _PICTURES_GATHER_S: Final = 2.0
@@ -50,7 +55,7 @@ class Consumers:
             moderation=moderation,
             sweeps=sweeps,
             guard=guard,
-            picture_namespace=self.settings.picture_namespace if self.settings.pictures else None,
+            requests_pictures=self.settings.pictures,
         )
         return OrderedConsumer(
             bootstrap=self.settings.kafka_bootstrap,
@@ -62,7 +67,7 @@ class Consumers:
             on_log_lost=positions.skip_lost,  # the processor repeats requests that got no reply
             dead_letters=DeadLetters(self.producer),
             refuses_misplaced=True,
-            max_records=self.settings.poll_batches,
+            max_records=_POLL_REQUESTS,
         )
 
     def build_verdicts(self) -> Role:
@@ -79,9 +84,7 @@ class Consumers:
             refuses_misplaced=True,
             gather_s=_OUTCOMES_GATHER_S,
         )
-        requester = TextRequester(
-            self.database, self.outbox, wait_s=self.settings.text_wait_s, period_s=_REQUEST_AGAIN_S
-        )
+        requester = TextRequester(self.database, self.outbox, wait_s=_TEXT_WAIT_S, period_s=_REQUEST_AGAIN_S)
         decisions = DecisionCheck(self.database, self.outbox, period_s=_CHECK_DECISIONS_S)
         return Role.together("consume-verdicts", consumer, requester, decisions, backlog=requester.backlog)
 
@@ -102,19 +105,13 @@ class Consumers:
             group=pictures.GROUP,
             topics=[PICTURES_RESULTS],
             positions=positions,
-            handle=pictures.PictureHandler(self.outbox, picture_namespace=settings.picture_namespace).handle,
+            handle=pictures.PictureHandler(self.outbox).handle,
             on_log_lost=skip_lost,
             dead_letters=DeadLetters(self.producer),
             gather_s=_PICTURES_GATHER_S,
             gather_times=_PICTURES_GATHER_TIMES,
         )
-        requester = PictureRequester(
-            self.database,
-            self.outbox,
-            wait_s=settings.picture_wait_s,
-            period_s=_REQUEST_AGAIN_S,
-            picture_namespace=settings.picture_namespace,
-        )
+        requester = PictureRequester(self.database, self.outbox, wait_s=_PICTURE_WAIT_S, period_s=_REQUEST_AGAIN_S)
         parts = (consumer, requester) if settings.pictures else (consumer,)
         return Role.together("consume-pictures", *parts, backlog=requester.backlog)
 

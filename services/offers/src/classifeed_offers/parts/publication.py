@@ -24,6 +24,8 @@ from classifeed_offers.settings import OffersSettings
 from classifeed_offers.store import publishing
 
 _WATCH_S: Final = 5.0
+# While nothing is due, the receiver is asked whether it still has what it acknowledged.
+_CHECK_RECEIVER_S: Final = 10.0
 # Each push costs a transaction of the receiver, a read of the indexer and a message for each shard that it touches.
 _GATHER_S: Final = 0.25
 
@@ -81,7 +83,8 @@ def build_publication(
         await pusher.restart(tx)
 
     republisher = Republisher(database, RepublishJobs(jobs), restart_pusher)
-    publish_offers = PublishOffers(database, receiver, republisher, picture_rules_of(settings))
+    pictures = PictureRules(base_url=settings.picture_base_url, is_kept=settings.pictures)
+    publish_offers = PublishOffers(database, receiver, republisher, pictures)
     pusher = MarkPusher(
         database,
         name="offers",
@@ -91,7 +94,7 @@ def build_publication(
         push=publish_offers,
         record=publish_offers.record,
         on_idle=publish_offers.check,
-        idle_every_s=settings.receiver_check_s,
+        idle_every_s=_CHECK_RECEIVER_S,
         leases=leases,
         gather_s=_GATHER_S,
     )
@@ -107,13 +110,3 @@ def build_publication(
         on_due=pusher.wake,
     )
     return Publication(receiver, republisher, pusher, comparison, PublicationWatch(database))
-
-
-def picture_rules_of(settings: OffersSettings) -> PictureRules:
-    """Return the rules for pictures in documents."""
-    return PictureRules(
-        base_url=settings.picture_base_url,
-        size=settings.picture_size,
-        links=settings.picture_links,
-        is_kept=settings.pictures,
-    )

@@ -22,7 +22,7 @@ def pictured(records: Any, external_id: str, *urls: str) -> OfferRecord:
 
 @pytest.fixture
 def owner_with_pictures(owner: Any) -> Any:
-    owner.picture_namespace = "offers"
+    owner.requests_pictures = True
     return owner
 
 

@@ -39,7 +39,7 @@ class Shop:
 
     def __init__(self, owner: Any, records: Any, new_load: Any) -> None:
         self.owner, self.records, self.new_load = owner, records, new_load
-        owner.picture_namespace = "offers"
+        owner.requests_pictures = True
         self.task = 0
 
     def record(self, *urls: str, price: int = 100, line: int = 42) -> OfferRecord:
@@ -75,7 +75,7 @@ class Shop:
         result = PictureResult(url=url, attempt=attempt, **given, **kept)
         async with self.owner.db.transaction() as tx:
             message = PictureResults(recipient=recipient, results=[result])
-            return await keep_pictures(tx, [message], picture_namespace="offers")
+            return await keep_pictures(tx, [message])
 
     async def fetch(self, sql: str) -> Any:
         async with self.owner.db.connection() as connection:
@@ -155,7 +155,7 @@ async def test_an_offer_that_comes_back_beside_a_patch_requests_everything_anew(
 
 
 async def test_nothing_is_requested_where_the_setting_says_so(shop: Shop) -> None:
-    shop.owner.picture_namespace = None
+    shop.owner.requests_pictures = False
     assert (await shop.load(A))[1] == []
     assert (await shop.row())[1:] == (None, None, None)
     assert await shop.document_pictures() == [A]
@@ -336,15 +336,13 @@ async def test_what_is_requested_again_is_still_due_where_the_request_is_not_kep
     await shop.load(A)
     await shop.execute("UPDATE offers SET pictures_requested_at = pictures_requested_at - interval '7201 s'")
     with pytest.raises(RuntimeError, match="no room"):
-        await PictureRequester(
-            shop.owner.db, FullOutbox(), wait_s=7200, period_s=60, picture_namespace="offers"
-        ).round()
+        await PictureRequester(shop.owner.db, FullOutbox(), wait_s=7200, period_s=60).round()
     assert await requested_again(shop) == [A]
 
 
 async def requested_again(shop: Shop) -> list[str]:
     await shop.execute("DELETE FROM outbox")
-    await PictureRequester(shop.owner.db, Outbox(), wait_s=7200, period_s=60, picture_namespace="offers").round()
+    await PictureRequester(shop.owner.db, Outbox(), wait_s=7200, period_s=60).round()
     async with shop.owner.db.connection() as connection:
         cursor = await connection.execute("SELECT value FROM outbox WHERE topic = 'pictures.requests.v1'")
         messages = [PictureRequests.FromString(value) for (value,) in await cursor.fetchall()]

@@ -58,7 +58,7 @@ async def play(
     """
     registry = Registry()
     outbox = Outbox()
-    PictureCatchUp(outbox, "offers", rate=rate, slice_offers=2).register(registry)
+    PictureCatchUp(outbox, rate=rate, slice_offers=2).register(registry)
     store = JobStore(tasks=registry)
     async with db.transaction() as tx:
         if again is None:
@@ -90,7 +90,7 @@ async def count_jobs(db: Database, condition: str) -> int:
 async def test_each_offer_from_before_is_requested_once(owner: Any, load: Any) -> None:
     await load("a", "plain", "b", "c", "d")
     await owner.take([])
-    owner.picture_namespace = "offers"
+    owner.requests_pictures = True
     await load("a", "plain", "b", "c", "d", "new", task=2)
     assert await requested(owner.db) == [], "the replies of loads are not in the outbox here"
     await play(owner.db)
@@ -126,9 +126,7 @@ async def test_a_slice_that_is_done_again_requests_nothing_twice(owner: Any, loa
     for _ in range(2):
         async with owner.db.transaction() as tx:
             await applying.lock_heads(tx, {SELLER}, create=False)
-            done = await request_next_offers(
-                tx, SELLER, after="", limit=2, again=False, outbox=Outbox(), picture_namespace="offers"
-            )
+            done = await request_next_offers(tx, SELLER, after="", limit=2, again=False, outbox=Outbox())
             counts.append((done.last, done.offers))
     assert counts == [("b", 2), ("b", 0)]
 
@@ -151,7 +149,7 @@ async def states(db: Database) -> dict[str, list[Any]]:
 
 async def test_all_are_requested_again_whatever_is_known_of_them(owner: Any, load: Any) -> None:
     """Except pictures that an operator deleted: they come back under a new link only."""
-    owner.picture_namespace = "offers"
+    owner.requests_pictures = True
     await load("a", "b", "c", "deleted", "plain", "removed")
     await load("a", "b", "c", "deleted", "plain", task=2)
     info = PictureInfo(namespace="offers", group_id=1, name="n")
@@ -165,7 +163,7 @@ async def test_all_are_requested_again_whatever_is_known_of_them(owner: Any, loa
         ):
             url = f"https://shop.example/{name}.jpg"
             results.results.add(url=url, namespace="offers", reference=f"default/{name}", attempt=7, **result)
-        await keep_pictures(tx, [results], picture_namespace="offers")
+        await keep_pictures(tx, [results])
     before = await states(owner.db)
     assert before["a"] == [OFFER_PICTURE_STATE_STORED]
     await play(owner.db, again={})
@@ -174,7 +172,7 @@ async def test_all_are_requested_again_whatever_is_known_of_them(owner: Any, loa
 
 
 async def test_pictures_of_one_seller_or_namespace_are_requested_again(owner: Any, load: Any) -> None:
-    owner.picture_namespace = "offers"
+    owner.requests_pictures = True
     await load("a", "b", seller="one")
     await load("c", seller="other")
     await play(owner.db, again={"seller_id": "one"})

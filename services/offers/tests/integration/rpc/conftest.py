@@ -21,7 +21,7 @@ from ...conftest import NewPublishing
 @pytest.fixture
 def picture_jobs() -> JobStore | None:
     registry = Registry()
-    PictureCatchUp(Outbox(), "offers", rate=1).register(registry)
+    PictureCatchUp(Outbox(), rate=1).register(registry)
     return JobStore(tasks=registry)
 
 
@@ -40,7 +40,7 @@ async def target(
     picture_jobs: JobStore | None,
 ) -> str:
     publishing = new_publishing(None)
-    update_offer = UpdateOffer(db, Outbox(), moderation, "offers")
+    update_offer = UpdateOffer(db, Outbox(), moderation, requests_pictures=True)
     service = OfferService(db, update_offer, publishing.republisher, publishing.pusher.backlog, picture_jobs)
     return await rpc_server("offers", Servicer.of(add_OfferServiceServicer_to_server, service))
 

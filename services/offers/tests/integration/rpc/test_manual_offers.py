@@ -44,7 +44,7 @@ EUR = 1_000_000
 
 @pytest.fixture
 def moderation(owner: Owner) -> Moderation:
-    owner.picture_namespace = "offers"
+    owner.requests_pictures = True
     return ByVerdicts()
 
 

@@ -29,7 +29,7 @@ from classifeed.offers.v1.picture_records_pb2 import PictureRecords
 from classifeed.pictures.v1.picture_pb2 import PictureInfo, PictureSize
 from classifeed_domain.document_bodies import BodyCodec
 from classifeed_domain.publishing.receiver import cut
-from classifeed_offers.domain.documents import DueOffer, PictureRules, compose, plain_text, schema
+from classifeed_offers.domain.documents import DueOffer, PictureRules, compose, picture_address, plain_text, schema
 
 KINDS = {
     FIELD_TYPE_STRING: "string_value",
@@ -124,10 +124,7 @@ AWAITED, STORED, FAILED = OFFER_PICTURE_STATE_AWAITED, OFFER_PICTURE_STATE_STORE
         (PictureRules(), [STORED, AWAITED], ["/get/offers/7/n/large", "https://a/1"]),
         (PictureRules(), [FAILED, AWAITED], ["https://a/1"]),
         (PictureRules(), [FAILED], ["https://a/0"]),
-        (PictureRules(links=False), [STORED, AWAITED, FAILED], ["/get/offers/7/n/large"]),
-        (PictureRules(links=False), [AWAITED, FAILED], []),
-        (PictureRules(base_url="https://p.example", size="card"), [STORED], ["https://p.example/get/offers/7/n/card"]),
-        (PictureRules(size="huge"), [STORED], ["/get/offers/7/n/orig"]),
+        (PictureRules(base_url="https://p.example"), [STORED], ["https://p.example/get/offers/7/n/large"]),
         (PictureRules(is_kept=False), [STORED, FAILED], ["https://a/0", "https://a/1"]),
     ],
 )
@@ -135,6 +132,11 @@ def test_pictures_are_addresses_or_links_as_the_settings_say(
     rules: PictureRules, states: list[int], shown: list[str]
 ) -> None:
     assert pictures(rules, *states) == shown
+
+
+def test_a_picture_without_the_large_size_is_shown_as_its_original() -> None:
+    info = PictureInfo(namespace="offers", group_id=7, name="n", sizes=[PictureSize(name="card")])
+    assert picture_address(info) == "/get/offers/7/n/orig"
 
 
 @pytest.mark.parametrize("code", ["PICTURE_DELETED", "PICTURE_NOINDEX"])

@@ -83,7 +83,6 @@ async def pod(
         "S3_BUCKET": "processor-test",
         "SPOOL_DIR": str(tmp_path / "spool"),
         "CONCURRENCY": "4",
-        "HEARTBEAT_S": "0.5",
         "JOBS_LEASE_S": "6",
         "DRAIN_GRACE_S": "3",
         "LOG_LEVEL": "error",

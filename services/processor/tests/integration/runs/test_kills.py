@@ -21,6 +21,7 @@ from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
 from classifeed_jobs.testing import lost_lease
+from classifeed_processor.app.runs.limit_sellers import WINDOW_BATCHES
 from classifeed_processor.bootstrap import prepare
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.settings import ProcessorSettings
@@ -31,7 +32,6 @@ from ..conftest import MakeProcessor, Processor
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 SUCCEEDED = task_pb2.TASK_STATUS_SUCCEEDED
 OFFERS = 3000
-WINDOW_BATCHES = 8
 Processes = tuple[Processor, Callable[[], subprocess.Popen[bytes]]]
 
 
@@ -53,8 +53,6 @@ async def processes(
         "S3_SECRET_KEY": s3.secret_key,
         "S3_BUCKET": "processor-test",
         "SPOOL_DIR": str(tmp_path / "spool"),
-        "WINDOW_BATCHES": str(WINDOW_BATCHES),
-        "HEARTBEAT_S": "0.5",
         "JOBS_LEASE_S": "600",
         "DRAIN_GRACE_S": "3",
         "LOG_LEVEL": "warning",

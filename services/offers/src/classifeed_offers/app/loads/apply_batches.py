@@ -69,24 +69,24 @@ class AppliedBatches(NamedTuple):
 
 
 async def apply_batches(
-    tx: Tx, batches: Sequence[OfferBatch], *, moderation: Moderation, guard: Guard, picture_namespace: str | None
+    tx: Tx, batches: Sequence[OfferBatch], *, moderation: Moderation, guard: Guard, requests_pictures: bool
 ) -> AppliedBatches:
     """Apply batches that were not applied before.
 
     Args:
-        picture_namespace: namespace that keeps the pictures of offers; None: no pictures are requested.
+        requests_pictures: whether pictures are requested.
     """
     if not batches:
         return AppliedBatches({}, [], [])
     namespaces = await _load_namespaces(tx, batches)
     available: set[RunKey] = set()
-    await _load_changing(tx, batches, namespaces, with_pictures=picture_namespace is not None)
+    await _load_changing(tx, batches, namespaces, with_pictures=requests_pictures)
     if guard.looks_at_changes:
         available = await _find_available(tx, batches)
     content_version = await judging.next_content_version(tx)
     now = Timestamp()
     now.FromMicroseconds(content_version)
-    rules = Rules(moderation, guard, content_version, picture_namespace is not None, now)
+    rules = Rules(moderation, guard, content_version, requests_pictures, now)
     done: list[_Applied] = []
     yielder = Yielder()
     for batch in batches:
@@ -105,9 +105,7 @@ async def apply_batches(
         for message in texts_to_judge(name, list(namespace.texts.values()))
     ]
     pictures = [
-        message
-        for name, namespace in namespaces.items()
-        for message in request_messages(name, namespace.pictures, picture_namespace=picture_namespace or "", now=now)
+        message for name, namespace in namespaces.items() for message in request_messages(name, namespace.pictures, now)
     ]
     return AppliedBatches({it.key: it.kept for it in done}, texts, pictures)
 

@@ -72,7 +72,7 @@ async def apply_requests(
     moderation: Moderation,
     sweeps: Sweeps,
     guard: Guard,
-    picture_namespace: str | None = None,
+    requests_pictures: bool = False,
     traces: Mapping[RunKey, Context] = NO_TRACES,
 ) -> list[ProtobufMessage]:
     """Apply `requests` and return the messages to send.
@@ -92,7 +92,7 @@ async def apply_requests(
         moderation: decides the status of an offer by its text.
         sweeps: starts the sweep of a whole run.
         guard: decides which changes wait.
-        picture_namespace: namespace that keeps the pictures of offers; None: no pictures are requested.
+        requests_pictures: whether pictures are requested.
         traces: traces of the runs; sweeps and documents that follow from a run belong to its trace.
     """
     await applying.forbid_scans(tx)
@@ -112,7 +112,7 @@ async def apply_requests(
         [it for it in admitted if isinstance(it, OfferBatch)],
         moderation=moderation,
         guard=guard,
-        picture_namespace=picture_namespace,
+        requests_pictures=requests_pictures,
     )
     kept |= done.kept
     if moved:

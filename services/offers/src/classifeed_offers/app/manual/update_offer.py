@@ -33,16 +33,14 @@ class UpdateOffer:
         database: database of the offers.
         outbox: sends texts and requests for pictures.
         moderation: decides the status of an offer by its text.
-        picture_namespace: namespace that keeps the pictures of offers; None: no pictures are requested.
+        requests_pictures: whether pictures are requested.
     """
 
-    def __init__(
-        self, database: Database, outbox: Outbox, moderation: Moderation, picture_namespace: str | None
-    ) -> None:
+    def __init__(self, database: Database, outbox: Outbox, moderation: Moderation, *, requests_pictures: bool) -> None:
         self._database = database
         self._outbox = outbox
         self._moderation = moderation
-        self._picture_namespace = picture_namespace
+        self._requests_pictures = requests_pictures
 
     async def __call__(
         self, name: OfferName, content: OfferContent, paths: Sequence[str], *, version: int, timeout_s: float | None
@@ -89,7 +87,7 @@ class UpdateOffer:
         now = Timestamp()
         now.FromMicroseconds(content_version)
         plan = PicturePlan()
-        if self._picture_namespace is not None:
+        if self._requests_pictures:
             plan = plan_pictures(content.picture_urls, before.pictures, place=Place(before.last_task_id), now=now)
         after = before._replace(
             content_hash=hash_of(content),
@@ -110,7 +108,6 @@ class UpdateOffer:
             ]
         links = {name.external_id: plan.requested}
         messages += [
-            message_of(PICTURES_REQUESTS, it.recipient.encode(), it)
-            for it in request_messages(namespace, links, picture_namespace=self._picture_namespace or "", now=now)
+            message_of(PICTURES_REQUESTS, it.recipient.encode(), it) for it in request_messages(namespace, links, now)
         ]
         await self._outbox.put(tx, messages)

@@ -13,23 +13,28 @@ from classifeed_common.pacing.yielding import Yielder
 from classifeed_common.splitting import split_by_size
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.domain.picture_issues import picture_issue
-from classifeed_offers.domain.pictures import PictureChange, apply_results, newest_results, parse_reference
+from classifeed_offers.domain.pictures import (
+    PICTURE_NAMESPACE,
+    PictureChange,
+    apply_results,
+    newest_results,
+    parse_reference,
+)
 from classifeed_offers.domain.results import late_result
 from classifeed_offers.store import applying, picturing
 
 _log = structlog.get_logger(__name__)
 
 
-async def keep_pictures(tx: Tx, messages: Sequence[PictureResults], *, picture_namespace: str) -> list[LateResult]:
+async def keep_pictures(tx: Tx, messages: Sequence[PictureResults]) -> list[LateResult]:
     """Apply results and return the failures that loads must learn of. Results that were applied before change nothing.
 
     Args:
         tx: transaction for all effects.
-        messages: results in the order of their partition.
-        picture_namespace: namespace that keeps the pictures of offers; results of other namespaces, and results that
+        messages: results in the order of their partition. Results of other namespaces of pictures, and results that
             name no offer of ours, are ignored.
     """
-    found = _by_offer(messages, picture_namespace)
+    found = _by_offer(messages)
     heads = await applying.lock_heads(tx, set(found), create=False)
     await applying.forbid_scans(tx)
     late: list[LateResult] = []
@@ -43,14 +48,12 @@ async def keep_pictures(tx: Tx, messages: Sequence[PictureResults], *, picture_n
     return late
 
 
-def _by_offer(
-    messages: Sequence[PictureResults], picture_namespace: str
-) -> dict[Namespace, dict[str, list[PictureResult]]]:
+def _by_offer(messages: Sequence[PictureResults]) -> dict[Namespace, dict[str, list[PictureResult]]]:
     found: dict[Namespace, dict[str, list[PictureResult]]] = {}
     for message in messages:
         for result in message.results:
             reference = parse_reference(message.recipient, result.reference)
-            if reference is None or result.namespace != picture_namespace:
+            if reference is None or result.namespace != PICTURE_NAMESPACE:
                 _log.debug(
                     "offers.pictures.skipped", recipient=message.recipient, reference=result.reference, why="foreign"
                 )

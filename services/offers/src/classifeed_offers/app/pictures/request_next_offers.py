@@ -35,7 +35,7 @@ class RequestedSlice:
 
 
 async def request_next_offers(
-    tx: Tx, namespace: Namespace, *, after: str, limit: int, again: bool, outbox: Outbox, picture_namespace: str
+    tx: Tx, namespace: Namespace, *, after: str, limit: int, again: bool, outbox: Outbox
 ) -> RequestedSlice:
     """Read the next offers of a namespace, and request pictures of them.
 
@@ -49,7 +49,6 @@ async def request_next_offers(
         limit: maximum number of offers to read.
         again: whether links that were requested before are requested again.
         outbox: sends the requests.
-        picture_namespace: namespace that keeps the pictures.
     """
     found = await picturing.next_offers(tx, namespace, after=after, again=again, limit=limit)
     now = Timestamp()
@@ -70,7 +69,7 @@ async def request_next_offers(
     if plans:
         await picturing.save_requests(tx, plans)
     if urls_of:
-        messages = request_messages(namespace, urls_of, picture_namespace=picture_namespace, now=now)
+        messages = request_messages(namespace, urls_of, now)
         key = namespace.seller_id.encode()
         await outbox.put(tx, [message_of(PICTURES_REQUESTS, key, message) for message in messages])
     return RequestedSlice(found[-1].external_id if len(found) == limit else None, len(urls_of))

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from classifeed.offers.v1.offer_pb2 import OfferContent
-from classifeed_common.db import Database, Tx
+from classifeed_common.db import Tx
 from classifeed_common.kafka import Message, message_of
-from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import PICTURES_REQUESTS
 from classifeed_offers.app.request_again import Requester
 from classifeed_offers.domain.offers import Namespace
@@ -20,15 +19,9 @@ from classifeed_offers.store.picturing import PicturedOffer
 
 
 class PictureRequester(Requester):
-    """Requests pictures of offers again, in `picture_namespace`."""
+    """Requests pictures of offers again."""
 
     WHAT = "pictures"
-
-    def __init__(
-        self, database: Database, outbox: Outbox, *, wait_s: float, period_s: float, picture_namespace: str
-    ) -> None:
-        super().__init__(database, outbox, wait_s=wait_s, period_s=period_s)
-        self._picture_namespace = picture_namespace
 
     async def find(self, tx: Tx, *, wait_s: float, limit: int) -> dict[Namespace, list[str]]:
         """Return offers that have waited for a picture for too long."""
@@ -52,7 +45,7 @@ class PictureRequester(Requester):
         await picturing.save_requests(tx, plans)
         PICTURES_REQUESTED_AGAIN.inc(sum(map(len, urls_of.values())))
         key = namespace.seller_id.encode()
-        messages = request_messages(namespace, urls_of, picture_namespace=self._picture_namespace, now=now)
+        messages = request_messages(namespace, urls_of, now)
         return [message_of(PICTURES_REQUESTS, key, message) for message in messages]
 
     async def count(self, tx: Tx) -> int:

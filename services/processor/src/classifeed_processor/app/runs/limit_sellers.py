@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
+
+# Batches have up to 100 offers each. All sellers wait for those that the service offers has not applied.
+WINDOW_BATCHES: Final = 16
 
 
 class SellerWindows:
@@ -17,7 +21,7 @@ class SellerWindows:
         batches: maximum number of batches of one seller that may wait for replies.
     """
 
-    def __init__(self, batches: int) -> None:
+    def __init__(self, batches: int = WINDOW_BATCHES) -> None:
         self._batches = batches
         self._runs: Counter[str] = Counter()
 
