@@ -1,17 +1,10 @@
-"""Warnings about pictures have the texts of the page of codes, and every failure of the pictures service has a code."""
+"""Every failure of the pictures service has a code for sellers."""
 
 from __future__ import annotations
 
-from classifeed_offers.domain.picture_issues import CODES, FAILED, WORDS
+from classifeed_domain.pictures.issues import CODES, FAILED
 from classifeed_pictures.decoding.faults import CODES as DECODE_CODES
 from classifeed_pictures.domain.lifecycle import retries
-from classifeed_processor.domain.error_codes import ISSUES, PICTURE
-
-
-def test_owner_and_page_have_the_same_words() -> None:
-    assert set(WORDS) == {code for code, issue in ISSUES.items() if issue.kind == PICTURE}
-    for code, words in WORDS.items():
-        assert (words.title, words.suggestion) == (ISSUES[code].title, ISSUES[code].suggestion)
 
 
 def test_each_failure_that_pictures_name_by_themselves_has_its_own_words() -> None:

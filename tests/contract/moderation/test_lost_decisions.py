@@ -39,7 +39,7 @@ from classifeed_offers import bootstrap as offers_bootstrap
 from classifeed_offers.consumers.outcomes import GROUP as OUTCOMES_GROUP
 from classifeed_offers.consumers.pictures import GROUP as PICTURES_GROUP
 from classifeed_offers.consumers.requests import GROUP as REQUESTS_GROUP
-from classifeed_offers.domain.texts import hash_text
+from classifeed_offers.domain.moderation import hash_text
 from classifeed_offers.settings import OffersSettings
 
 NOBODY = "127.0.0.1:1"

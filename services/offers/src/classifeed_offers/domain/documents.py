@@ -29,8 +29,8 @@ from classifeed.offers.v1.offer_pb2 import OFFER_PICTURE_STATE_FAILED, OFFER_PIC
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_domain.document_bodies import GeoPoint, encode_body
 from classifeed_domain.offer_names import CHANGE_TIME_FIELD, DOCUMENT_CLIENT, SELLER_FIELD, OfferName
+from classifeed_domain.pictures.issues import NEVER_SHOWN
 from classifeed_offers.domain.offers import Status
-from classifeed_offers.domain.picture_issues import NEVER_SHOWN
 from classifeed_offers.domain.pictures import MAX_PICTURES, read_pictures
 
 CLIENT: Final = DOCUMENT_CLIENT

@@ -1,15 +1,18 @@
-"""Moderation status of an offer, before and after the verdict about its text."""
+"""Moderation of an offer: its text and the hash of it, and its status before and after the verdict."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from html import unescape
+from typing import Final, NamedTuple, Protocol
 
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsToJudge
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_common.splitting import split_by_size
-from classifeed_offers.domain.offers import Namespace, OfferState, Status
-from classifeed_offers.domain.texts import hash_text, plain_text
+from classifeed_offers.domain.offers import Namespace, OfferState, Status, digest_of
+
+_TAG: Final = re.compile(r"<[^<>]{0,2000}>")
 
 
 class Standing(NamedTuple):
@@ -89,6 +92,20 @@ class ByVerdicts:
             published_content=published.SerializeToString(deterministic=True),
             is_requested=is_requested,
         )
+
+
+def plain_text(text: str) -> str:
+    """Return a text without markup, on one line."""
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    if "&" in text:
+        text = unescape(text)
+    return " ".join(text.split())
+
+
+def hash_text(content: OfferContent) -> bytes:
+    """Return the hash of an offer's text; markup and white space do not change it."""
+    return digest_of(f"{plain_text(content.title)}\0{plain_text(content.description)}".encode())
 
 
 def text_to_judge(external_id: str, content: OfferContent, text_hash: bytes, content_version: int) -> OfferText:

@@ -17,8 +17,8 @@ from classifeed.offers.v1.picture_records_pb2 import PictureRecords
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo, PictureSize
 from classifeed.pictures.v1.requests_pb2 import PictureRequest, PictureRequests, PictureResult
 from classifeed_common.splitting import split_by_size
+from classifeed_domain.pictures.issues import DELETED, code_of
 from classifeed_offers.domain.offers import Namespace, Place
-from classifeed_offers.domain.picture_issues import DELETED, code_of
 
 MAX_PICTURES: Final = 1024  # the maximum number of values in a field of a document
 PICTURE_NAMESPACE: Final = "offers"

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from classifeed.feeds.v1.load_pb2 import (
-    ISSUE_KIND_BANNED,
-    ISSUE_KIND_VALIDATION,
-    ISSUE_LEVEL_ERROR,
-    ISSUE_LEVEL_WARNING,
-    LoadHold,
-    OfferError,
-)
+from classifeed.feeds.v1.load_pb2 import LoadHold, OfferError
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord, RunCheck
 from classifeed.feeds.v1.offer_results_pb2 import (
     BATCH_OUTCOME_APPLIED,
@@ -30,27 +23,13 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 from classifeed.moderation.v1.subject_pb2 import Ban
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.decide import Finding, RecordOutcome
-from classifeed_offers.domain.offers import Namespace, digest_of
-from classifeed_offers.domain.picture_issues import picture_issue
+from classifeed_offers.domain.issues import ban_issue, finding_issue, picture_issue
+from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.domain.pictures import read_pictures
 
-TEXT_FORBIDDEN = "TEXT_FORBIDDEN"
 _RECORD_PICTURES = 20  # the maximum number of issues that are listed per offer
 # A result must fit into a message of a mebibyte together with one more warning for each record.
 _RESULT_BYTES = 800_000
-
-_MESSAGES = {
-    Finding.KEPT_NOTHING: (
-        "Skipped until the next load",
-        "A step of the load failed temporarily, and there is no earlier version of this offer to keep.",
-        "Nothing to do: the next load tries again.",
-    ),
-    Finding.UNKNOWN_TO_PATCH: (
-        "The offer to change does not exist",
-        "The file changes prices or stocks of existing offers, and this namespace has no offer with this id.",
-        "Load the full feed with this offer first, or correct the id.",
-    ),
-}
 
 
 class BatchSummary:
@@ -75,11 +54,10 @@ class BatchSummary:
         self._outcomes[outcome] += 1
         self._rejected_existing += exists and outcome is RecordOutcome.REJECTED_VALIDATION
         if finding is not None:
-            self._found.append(_warning(record, finding))
+            self._found.append(finding_issue(record, finding))
         if ban is not None:
-            self._found.append(
-                banned(record.external_id, Ban.FromString(ban), ordinal=record.ordinal, line=record.line)
-            )
+            issue = ban_issue(record.external_id, Ban.FromString(ban), ordinal=record.ordinal, line=record.line)
+            self._found.append(issue)
 
     def add_pictures(self, record: OfferRecord, faults: bytes) -> None:
         """Note which pictures of a record are known to have failed; pictures that the record lacks are ignored.
@@ -192,42 +170,6 @@ def run_ended(
     )
 
 
-def banned(external_id: str, ban: Ban, *, ordinal: int = 0, line: int = 0) -> OfferError:
-    """Return the error of an offer whose text is refused; the same text gets the same error id in every load."""
-    content = "\0".join((external_id, TEXT_FORBIDDEN, ban.rule, ban.field, ban.span.excerpt))
-    return OfferError(
-        error_id=digest_of(content.encode()).hex(),
-        external_id=external_id,
-        ordinal=ordinal,
-        level=ISSUE_LEVEL_ERROR,
-        kind=ISSUE_KIND_BANNED,
-        code=TEXT_FORBIDDEN,
-        field=ban.field,
-        line=line,
-        excerpt=ban.span.excerpt,
-        title="Text refused by moderation",
-        message=f"{ban.message} Rule: {ban.rule}.",
-        suggestion=ban.suggestion,
-    )
-
-
 def late_result(namespace: Namespace, task_id: int, errors: Sequence[LateError]) -> LateResult:
     """Return problems of a task's offers that were found after their batches."""
     return LateResult(seller_id=namespace.seller_id, namespace=namespace.namespace, task_id=task_id, errors=errors)
-
-
-def _warning(record: OfferRecord, finding: Finding) -> OfferError:
-    title, message, suggestion = _MESSAGES[finding]
-    return OfferError(
-        # The id depends on the offer and the finding only, so that a later run of the task does not store it twice.
-        error_id=digest_of(f"{record.external_id}\0{finding.value}".encode()).hex(),
-        external_id=record.external_id,
-        ordinal=record.ordinal,
-        level=ISSUE_LEVEL_WARNING,
-        kind=ISSUE_KIND_VALIDATION,
-        code=finding.value,
-        line=record.line,
-        title=title,
-        message=message,
-        suggestion=suggestion,
-    )

@@ -8,7 +8,7 @@ import pytest
 
 from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
 from classifeed.offers.v1.offer_service_pb2 import ExportPictureUrlsResponse
-from classifeed_domain.picture_urls import UrlDigest
+from classifeed_domain.pictures.urls import UrlDigest
 from classifeed_offers.app.pictures.export_picture_urls import export_picture_urls
 from classifeed_offers.domain.offers import hash_of
 

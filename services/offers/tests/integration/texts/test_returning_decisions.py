@@ -21,8 +21,7 @@ from classifeed_jobs import TERMINAL, JobStore, Registry, Worker
 from classifeed_offers.app.texts.check_decisions import DecisionCheck
 from classifeed_offers.app.texts.request_texts import TextRequester
 from classifeed_offers.consumers.outcomes import OutcomeHandler
-from classifeed_offers.domain.moderation import ByVerdicts
-from classifeed_offers.domain.texts import hash_text
+from classifeed_offers.domain.moderation import ByVerdicts, hash_text
 from classifeed_offers.jobs.return_decisions import QUEUE, register_return, return_starter
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -20,9 +20,8 @@ from classifeed_offers.app.manual.delete_offer import delete_offer
 from classifeed_offers.app.texts.judge_texts import apply_outcomes
 from classifeed_offers.app.texts.request_texts import TextRequester
 from classifeed_offers.consumers.requests import reply_message
-from classifeed_offers.domain.moderation import ByVerdicts
+from classifeed_offers.domain.moderation import ByVerdicts, hash_text, plain_text
 from classifeed_offers.domain.offers import hash_of
-from classifeed_offers.domain.texts import hash_text, plain_text
 
 from ...conftest import Load, Owner, Records
 

@@ -16,7 +16,7 @@ from classifeed.offers.v1.offer_service_pb2 import (
 )
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed_common.errors import Unavailable
-from classifeed_domain.picture_urls import UrlDigest
+from classifeed_domain.pictures.urls import UrlDigest
 
 _LIMIT_S: Final = 3600.0
 _CALL_LIMIT_S: Final = 20.0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from classifeed.feeds.v1 import load_pb2
+from classifeed_domain.pictures.issues import PICTURE_ISSUES
 
 ERROR: Final = load_pb2.ISSUE_LEVEL_ERROR
 WARNING: Final = load_pb2.ISSUE_LEVEL_WARNING
@@ -15,6 +17,9 @@ GEOCODING: Final = load_pb2.ISSUE_KIND_GEOCODING
 DUPLICATE: Final = load_pb2.ISSUE_KIND_DUPLICATE
 BANNED: Final = load_pb2.ISSUE_KIND_BANNED
 PICTURE: Final = load_pb2.ISSUE_KIND_PICTURE
+_PICTURE_MESSAGE: Final = (
+    "The picture could not be loaded; the message names its link and the reason. The offer is shown without it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,14 @@ class FaultCode:
 
 def _issues(*rows: IssueCode) -> dict[str, IssueCode]:
     return {row.code: row for row in rows}
+
+
+def _picture_issues() -> Iterator[IssueCode]:
+    """Yield the codes of failed pictures; the service offers reports them, each with its link and reason."""
+    for code, issue in PICTURE_ISSUES.items():
+        yield IssueCode(
+            code, WARNING, PICTURE, issue.title, _PICTURE_MESSAGE, issue.expected, issue.suggestion, issue.cause
+        )
 
 
 ISSUES: Final = _issues(
@@ -336,116 +349,7 @@ ISSUES: Final = _issues(
         "Write the text without the shown part, and load the file again.",
         "The text has what the rules of moderation forbid: obscene words, insults, threats, spam, contacts, links.",
     ),
-    IssueCode(
-        "PICTURE_NOT_FOUND",
-        WARNING,
-        PICTURE,
-        "The picture is not there",
-        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
-        "a link at which a picture is",
-        "Correct the link, or put the picture at its place.",
-        "The file was moved, renamed or removed, or not yet made: its server responds with 404 or 410.",
-    ),
-    IssueCode(
-        "PICTURE_NOT_A_PICTURE",
-        WARNING,
-        PICTURE,
-        "What is at the link is no picture",
-        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
-        "a JPEG, PNG, WebP, GIF or AVIF file",
-        "Give the link of the picture itself, as JPEG, PNG, WebP, GIF or AVIF, and not of a page that shows it.",
-        "The link leads to a page, to a file of another kind (such as SVG or HEIC), or to a picture that is damaged.",
-    ),
-    IssueCode(
-        "PICTURE_TOO_LARGE",
-        WARNING,
-        PICTURE,
-        "The file of the picture is too large",
-        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
-        "a file of at most 20 MiB",
-        "Publish the picture in a smaller file.",
-        "Pictures come as the camera made them, without compression for the web.",
-    ),
-    IssueCode(
-        "PICTURE_TOO_MANY_PIXELS",
-        WARNING,
-        PICTURE,
-        "The picture is too large to be shown",
-        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
-        "at most 50 megapixels, and an animation of moderate length",
-        "Publish the picture with less width and height, or fewer frames.",
-        "Width and height, or the number of frames, would take more memory or time than a picture may take.",
-    ),
-    IssueCode(
-        "PICTURE_HOST_DOWN",
-        WARNING,
-        PICTURE,
-        "The server of the picture cannot be reached",
-        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
-        "a server that responds within a minute, with a valid certificate",
-        "Check that the link opens from outside of your network; the picture is tried again.",
-        "The server is down or slow, its name is not known, its certificate is not valid, or a firewall drops us.",
-    ),
-    IssueCode(
-        "PICTURE_REFUSED_ADDRESS",
-        WARNING,
-        PICTURE,
-        "The link of the picture does not lead to the public internet",
-        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
-        "a link with http:// or https:// that anybody on the internet can open",
-        "Give a link that starts with https:// and that anybody on the internet can open.",
-        "The host is an address inside of a private network, or the link holds a password or an unusual port.",
-    ),
-    IssueCode(
-        "PICTURE_BLOCKED",
-        WARNING,
-        PICTURE,
-        "The server of the picture keeps us out",
-        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
-        "a picture that is public, also for programs",
-        "Make the picture public, and let our downloads through the protection of the site.",
-        "The server requires a password, limits how often it is read, or keeps programs or countries out.",
-    ),
-    IssueCode(
-        "PICTURE_NOINDEX",
-        WARNING,
-        PICTURE,
-        "The server of the picture forbids that searches show it",
-        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
-        "a picture whose response has no X-Robots-Tag with noimageindex, noindex or none",
-        "Remove noimageindex, noindex and none from the header X-Robots-Tag of the picture, or give another link.",
-        "The site, or the network that delivers its pictures, sends X-Robots-Tag with noimageindex, noindex or none.",
-    ),
-    IssueCode(
-        "PICTURE_ROBOTS_DISALLOWED",
-        WARNING,
-        PICTURE,
-        "The robots.txt of the server keeps us from the picture",
-        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
-        "a picture that the robots.txt of its server allows to programs",
-        "Allow the path of the picture for Classifeed in the robots.txt of its server, or give another link.",
-        "A rule of robots.txt for all programs, or for Classifeed, disallows the path of the picture.",
-    ),
-    IssueCode(
-        "PICTURE_DELETED",
-        WARNING,
-        PICTURE,
-        "The picture was deleted by an operator",
-        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
-        "a link of another picture",
-        "Give the link of another picture, or ask us why it was deleted.",
-        "An operator has deleted the picture. It is not downloaded again while its link stays the same.",
-    ),
-    IssueCode(
-        "PICTURE_FAILED",
-        WARNING,
-        PICTURE,
-        "The picture could not be loaded",
-        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
-        "a link that leads to a picture without detours",
-        "Check that a browser shows the picture at the link without a password.",
-        "The server redirects in circles, sends something unexpected, or the picture could not be stored.",
-    ),
+    *_picture_issues(),
 )
 
 

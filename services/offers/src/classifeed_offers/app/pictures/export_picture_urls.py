@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from classifeed.offers.v1.offer_service_pb2 import ExportPictureUrlsResponse, PictureUrls, PictureUrlsEnd
 from classifeed_common.db import Database
 from classifeed_common.pacing.yielding import Yielder
-from classifeed_domain.picture_urls import UrlDigest
+from classifeed_domain.pictures.urls import UrlDigest
 from classifeed_offers.domain.pictures import read_pictures
 from classifeed_offers.store import reading
 

@@ -11,8 +11,8 @@ from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
 from classifeed_common.db import Tx
 from classifeed_common.pacing.yielding import Yielder
 from classifeed_common.splitting import split_by_size
+from classifeed_offers.domain.issues import picture_issue
 from classifeed_offers.domain.offers import Namespace
-from classifeed_offers.domain.picture_issues import picture_issue
 from classifeed_offers.domain.pictures import (
     PICTURE_NAMESPACE,
     PictureChange,

@@ -13,9 +13,10 @@ from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsJudge
 from classifeed.moderation.v1.subject_pb2 import MODERATION_STATUS_DISAPPROVED, Ban
 from classifeed_common.db import Tx
 from classifeed_common.splitting import split_by_size
+from classifeed_offers.domain.issues import ban_issue
 from classifeed_offers.domain.moderation import ByVerdicts
 from classifeed_offers.domain.offers import Change, Namespace, Status
-from classifeed_offers.domain.results import banned, late_result
+from classifeed_offers.domain.results import late_result
 from classifeed_offers.store import applying, judging
 from classifeed_offers.store.judging import Outcome
 
@@ -61,7 +62,7 @@ def _late_results(namespace: Namespace, changed: Sequence[Any]) -> list[LateResu
             continue
         counted = f"OFFER_CHANGE_{row.last_change}" if row.last_change in _COUNTED else None
         ban = Ban.FromString(row.ban)
-        error = banned(row.external_id, ban, ordinal=row.last_ordinal, line=row.last_line)
+        error = ban_issue(row.external_id, ban, ordinal=row.last_ordinal, line=row.last_line)
         by_task.setdefault(row.last_task_id, []).append(LateError(error=error, counted=counted))
     return [
         late_result(namespace, task_id, part) for task_id, errors in by_task.items() for part in split_by_size(errors)

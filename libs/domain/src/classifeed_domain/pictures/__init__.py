@@ -1,0 +1,1 @@
+"""Contracts about pictures that several services share."""
