@@ -148,7 +148,7 @@ async def export(format_name: str) -> dict[str, float]:
     await blobs.open()
     key = TaskKey.parse(os.environ["BENCH_TASK"])
     async with database.transaction() as tx:
-        task = await reading.get_task(tx, key)
+        task = await reading.find_task(tx, key)
     assert task is not None
     exports = ExportIssues(ReadIssues(database, blobs), Path(os.environ["BENCH_FOLDER"]))
     for wanted in (IssueFilter(external_id="a7"), IssueFilter()):

@@ -98,7 +98,7 @@ MUTATIONS: Final = (
         "Publish mark",
         "A republication after a restore starts between the insert of an offer and its commit, and misses it.",
         f"{OFFERS}/store/republishing.py",
-        before='    await tx.execute(SQL["await_inserts"])\n',
+        before='    await tx.execute(_SQL["await_inserts"])\n',
         after="",
         tests=(
             f"{OFFERS_TESTS}/publishing/test_published_versions.py"

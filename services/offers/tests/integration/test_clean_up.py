@@ -127,7 +127,7 @@ async def test_offer_that_a_load_brings_back_meanwhile_stays(db: Database) -> No
     await insert_offer(db, "back", 60)
     async with db.transaction() as tx:
         await applying.lock_heads(tx, {Namespace("s", "default")})
-        states = await applying.load_offers(tx, Namespace("s", "default"), {"back"}, with_content=False)
+        states = await applying.list_offers(tx, Namespace("s", "default"), {"back"}, with_content=False)
         cleaner = asyncio.create_task(CLEAN_UP.run(db, AT))
         async with asyncio.timeout(60):
             while not cleaner.done() and not await values(

@@ -297,7 +297,7 @@ class Processor:
 
     async def task(self, key: TaskKey) -> Task:
         async with self.database.transaction() as tx:
-            task = await reading.get_task(tx, key)
+            task = await reading.find_task(tx, key)
         assert task is not None
         statistics = task.statistics
         assert statistics.total == sum(

@@ -169,6 +169,6 @@ class Runner:
 
     async def task(self, key: TaskKey) -> Task:
         async with self.db.transaction() as tx:
-            task = await reading.get_task(tx, key)
+            task = await reading.find_task(tx, key)
         assert task is not None
         return task

@@ -106,11 +106,11 @@ async def test_what_later_loads_are_compared_with_stays(database: Database) -> N
     for number in range(5, 30):
         await insert(database, number, feed_version=6, status=SUPERSEDED)
     async with database.transaction() as tx:
-        before = await tasks.read_marks(tx, "s", "default", (DONE,))
+        before = await tasks.get_marks(tx, "s", "default", (DONE,))
     await processor_clean_up(history_tasks=2).run(database, AT)
     assert await kept(database) == [2, 3, 4, 28, 29]
     async with database.transaction() as tx:
-        assert await tasks.read_marks(tx, "s", "default", (DONE,)) == before
+        assert await tasks.get_marks(tx, "s", "default", (DONE,)) == before
 
 
 @pytest.mark.parametrize("status", [DONE, OPEN, task_pb2.TASK_STATUS_FAILED])

@@ -81,7 +81,7 @@ def register_return(registry: Registry, outbox: Outbox, *, slice_offers: int = _
 
 
 async def _send(tx: Tx, outbox: Outbox, namespace: Namespace, external_ids: Sequence[str], *, since: datetime) -> int:
-    rows = await judging.load_decided(tx, namespace, external_ids, since=since)
+    rows = await judging.list_decided_texts(tx, namespace, external_ids, since=since)
     version = await judging.next_content_version(tx)
     texts = [_text(row, version) for row in rows]
     key = namespace.seller_id.encode()

@@ -84,7 +84,7 @@ class OfferService(OfferServiceServicer):
         name = _parse_name(request.name)
         namespace = Namespace(name.seller_id, name.namespace)
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            row = None if "\0" in name.external_id else await reading.get_offer(tx, namespace, name.external_id)
+            row = None if "\0" in name.external_id else await reading.find_offer(tx, namespace, name.external_id)
         if row is None:
             raise offer_not_found(name)
         return offer_message(namespace, row)
@@ -143,7 +143,7 @@ class OfferService(OfferServiceServicer):
                     )
                     for it in refused
                 ],
-                republications=map(_republication_message, await republishing.select_open(tx)),
+                republications=map(_republication_message, await republishing.list_open(tx)),
             )
 
     async def ExportPictureUrls(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from opentelemetry.context import Context
 from psycopg.types.json import Jsonb
@@ -15,21 +15,21 @@ from classifeed_offers.domain.admission import BatchKey, RunKey
 from classifeed_offers.domain.offers import Change, Namespace, OfferState, Origin, Run, Status
 from classifeed_offers.store.runs import run_columns, run_values
 
-SQL = load_queries(__package__, "applying.sql")
-_FORBID_SCANS = SQL["forbid_scans"]
-_LOCK_HEADS = SQL["lock_heads"]
-_CREATE_HEADS = SQL["create_heads"]
-_MOVE_HEADS = SQL["move_heads"]
-_FIND_APPLIED = SQL["find_applied"]
-_FIND_ENDED = SQL["find_ended"]
-_LOAD_OFFERS = SQL["load_offers"]
-_LOAD_OFFERS_WITH_CONTENT = SQL["load_offers_with_content"]
-_AWAIT_REPUBLICATION = SQL["await_republication"]
-_INSERT_OFFERS = SQL["insert_offers"]
-_UPDATE_OFFERS = SQL["update_offers"]
-_INSERT_BATCHES = SQL["insert_batches"]
-_LIST_BATCHES = SQL["list_batches"]
-_INSERT_END = SQL["insert_end"]
+_SQL: Final = load_queries(__package__, "applying.sql")
+_FORBID_SCANS = _SQL["forbid_scans"]
+_LOCK_HEADS = _SQL["lock_heads"]
+_CREATE_HEADS = _SQL["create_heads"]
+_MOVE_HEADS = _SQL["move_heads"]
+_FIND_APPLIED = _SQL["find_applied"]
+_FIND_ENDED = _SQL["find_ended"]
+_LOAD_OFFERS = _SQL["load_offers"]
+_LOAD_OFFERS_WITH_CONTENT = _SQL["load_offers_with_content"]
+_AWAIT_REPUBLICATION = _SQL["await_republication"]
+_INSERT_OFFERS = _SQL["insert_offers"]
+_UPDATE_OFFERS = _SQL["update_offers"]
+_INSERT_BATCHES = _SQL["insert_batches"]
+_LIST_BATCHES = _SQL["list_batches"]
+_INSERT_END = _SQL["insert_end"]
 
 _ORIGINS = {origin.value: origin for origin in Origin}
 _STATUSES = {status.value: status for status in Status}
@@ -107,7 +107,7 @@ async def move_heads(tx: Tx, moved: Mapping[Namespace, Run], traces: Mapping[Run
     await tx.execute(_MOVE_HEADS, parameters)
 
 
-async def find_applied(tx: Tx, batches: Sequence[BatchKey]) -> dict[BatchKey, AppliedBatch]:
+async def list_applied(tx: Tx, batches: Sequence[BatchKey]) -> dict[BatchKey, AppliedBatch]:
     """Return the batches of `batches` that were applied before."""
     parameters = run_columns(RunKey(key.namespace, key.run) for key in batches)
     parameters["batches"] = [key.batch_id for key in batches]
@@ -115,7 +115,7 @@ async def find_applied(tx: Tx, batches: Sequence[BatchKey]) -> dict[BatchKey, Ap
     return {BatchKey(Namespace(*row[:2]), Run(*row[2:4]), row[4]): AppliedBatch(*row[5:]) for row in rows}
 
 
-async def find_ended(tx: Tx, runs: Collection[RunKey]) -> dict[RunKey, RecordedEnd]:
+async def list_ended(tx: Tx, runs: Collection[RunKey]) -> dict[RunKey, RecordedEnd]:
     """Return the runs of `runs` whose end was recorded before."""
     return {
         RunKey(Namespace(row.seller_id, row.namespace), Run(row.task_id, row.run)): RecordedEnd(
@@ -125,7 +125,7 @@ async def find_ended(tx: Tx, runs: Collection[RunKey]) -> dict[RunKey, RecordedE
     }
 
 
-async def load_offers(
+async def list_offers(
     tx: Tx, namespace: Namespace, external_ids: Collection[str], *, with_content: bool
 ) -> dict[str, OfferState]:
     """Return the namespace's offers with `external_ids`, including removed ones."""

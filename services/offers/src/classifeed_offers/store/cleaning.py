@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_offers.domain.offers import Namespace
 
-_SQL = load_queries(__package__, "cleaning.sql")
+_SQL: Final = load_queries(__package__, "cleaning.sql")
 _DELETE_BATCHES = _SQL["delete_batches"]
 _DELETE_ENDS = _SQL["delete_ends"]
 _DELETE_WAITING = _SQL["delete_waiting"]

@@ -12,7 +12,7 @@ from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.store.applying import forbid_scans
 from classifeed_offers.store.republishing import OfferKey
 
-SQL: Final = load_queries(__package__, "judging.sql")
+_SQL: Final = load_queries(__package__, "judging.sql")
 
 
 class Outcome(NamedTuple):
@@ -42,12 +42,12 @@ async def apply_outcomes(tx: Tx, namespace: Namespace, outcomes: Sequence[Outcom
         "decided_at": [it.decided_at for it in outcomes],
         "moderation": by,
     }
-    return await fetch_named(tx, SQL["apply_outcomes"], parameters)
+    return await fetch_named(tx, _SQL["apply_outcomes"], parameters)
 
 
-async def find_unanswered(tx: Tx, *, wait_s: float, limit: int) -> dict[Namespace, list[str]]:
+async def list_unanswered(tx: Tx, *, wait_s: float, limit: int) -> dict[Namespace, list[str]]:
     """Return offers whose text has waited for longer than `wait_s`, by namespace."""
-    rows = await (await tx.execute(SQL["find_unanswered"], {"wait_s": wait_s, "limit": limit})).fetchall()
+    rows = await (await tx.execute(_SQL["find_unanswered"], {"wait_s": wait_s, "limit": limit})).fetchall()
     found: dict[Namespace, list[str]] = {}
     for seller_id, namespace, external_id in rows:
         found.setdefault(Namespace(seller_id, namespace), []).append(external_id)
@@ -56,7 +56,7 @@ async def find_unanswered(tx: Tx, *, wait_s: float, limit: int) -> dict[Namespac
 
 async def next_content_version(tx: Tx) -> int:
     """Return the version of texts that are requested now. The caller holds the heads of their namespaces."""
-    row = await (await tx.execute(SQL["next_content_version"])).fetchone()
+    row = await (await tx.execute(_SQL["next_content_version"])).fetchone()
     assert row is not None
     return int(row[0])
 
@@ -69,7 +69,7 @@ async def request_again(tx: Tx, namespace: Namespace, external_ids: Sequence[str
         "external_ids": list(external_ids),
         "wait_s": wait_s,
     }
-    return await fetch_named(tx, SQL["request_again"], parameters)
+    return await fetch_named(tx, _SQL["request_again"], parameters)
 
 
 async def count_unanswered(tx: Tx) -> tuple[int, float]:
@@ -78,7 +78,7 @@ async def count_unanswered(tx: Tx) -> tuple[int, float]:
     Run it in its own transaction: it forbids scans for the rest of the transaction.
     """
     await forbid_scans(tx)
-    row = await (await tx.execute(SQL["count_unanswered"])).fetchone()
+    row = await (await tx.execute(_SQL["count_unanswered"])).fetchone()
     assert row is not None
     return row[0], row[1]
 
@@ -91,25 +91,25 @@ async def note_applied(tx: Tx, newest: Mapping[int, AppliedDecision]) -> None:
         "sellers": [each.namespace.seller_id for each in newest.values()],
         "namespaces": [each.namespace.namespace for each in newest.values()],
     }
-    await tx.execute(SQL["note_applied"], parameters)
+    await tx.execute(_SQL["note_applied"], parameters)
 
 
 async def claim_checks(tx: Tx, *, period_s: float) -> list[AppliedDecision]:
     """Return decisions that were not checked for `period_s`; other processes skip them for the same time."""
-    rows = await (await tx.execute(SQL["claim_checks"], {"period_s": period_s})).fetchall()
+    rows = await (await tx.execute(_SQL["claim_checks"], {"period_s": period_s})).fetchall()
     return [AppliedDecision(decision_id, Namespace(*namespace)) for *namespace, decision_id in rows]
 
 
 async def forget_applied(tx: Tx, *, decision_id: int, kept_decision_id: int) -> bool:
     """Forget all decisions above a kept one if `decision_id` is among them; return whether it was."""
     parameters = {"decision_id": decision_id, "kept_decision_id": kept_decision_id}
-    return (await tx.execute(SQL["forget_applied"], parameters)).rowcount > 0
+    return (await tx.execute(_SQL["forget_applied"], parameters)).rowcount > 0
 
 
 async def list_decided(tx: Tx, *, after: OfferKey, since: datetime, limit: int) -> list[tuple[OfferKey, bool]]:
     """Return the next offers by key, and whether each waits, or was decided or removed at `since` or later."""
     parameters = {**after._asdict(), "since": since, "limit": limit}
-    rows = await (await tx.execute(SQL["list_decided"], parameters)).fetchall()
+    rows = await (await tx.execute(_SQL["list_decided"], parameters)).fetchall()
     return [(OfferKey(*key), bool(is_wanted)) for *key, is_wanted in rows]
 
 
@@ -119,13 +119,15 @@ async def request_at_once(tx: Tx, namespace: Namespace, external_ids: Sequence[s
     The caller holds their head.
     """
     parameters = {**_address(namespace), "external_ids": list(external_ids), "since": since}
-    await tx.execute(SQL["request_at_once"], parameters)
+    await tx.execute(_SQL["request_at_once"], parameters)
 
 
-async def load_decided(tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, since: datetime) -> list[Any]:
+async def list_decided_texts(
+    tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, since: datetime
+) -> list[Any]:
     """Return the texts that were decided at `since` or later, as rows by name. The caller holds their head."""
     parameters = {**_address(namespace), "external_ids": list(external_ids), "since": since}
-    return await fetch_named(tx, SQL["load_decided"], parameters)
+    return await fetch_named(tx, _SQL["load_decided"], parameters)
 
 
 def _address(namespace: Namespace) -> dict[str, str]:

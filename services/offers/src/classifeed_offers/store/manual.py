@@ -26,8 +26,8 @@ async def find_locked(tx: Tx, namespace: Namespace, external_id: str) -> StoredO
     """
     if not await applying.lock_heads(tx, {namespace}, create=False):
         return None
-    states = await applying.load_offers(tx, namespace, [external_id], with_content=True)
-    row = await reading.get_offer(tx, namespace, external_id)
+    states = await applying.list_offers(tx, namespace, [external_id], with_content=True)
+    row = await reading.find_offer(tx, namespace, external_id)
     return None if row is None else StoredOffer(states[external_id], row)
 
 

@@ -10,7 +10,7 @@ from classifeed_offers.domain.offers import Namespace, Place, Status
 from classifeed_offers.domain.pictures import PictureChange, PicturePlan
 from classifeed_offers.store.applying import forbid_scans
 
-SQL: Final = load_queries(__package__, "picturing.sql")
+_SQL: Final = load_queries(__package__, "picturing.sql")
 
 
 class PicturedOffer(NamedTuple):
@@ -58,7 +58,7 @@ class NextOffer(NamedTuple):
     requested_pictures: bytes | None
 
 
-async def load_pictures(
+async def list_pictures(
     tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, wait_s: float = 0
 ) -> list[PicturedOffer]:
     """Return the namespace's offers with `external_ids`, including removed ones. The caller holds its head.
@@ -75,7 +75,7 @@ async def load_pictures(
         "external_ids": list(external_ids),
         "wait_s": wait_s,
     }
-    rows = await (await tx.execute(SQL["load_pictures"], parameters)).fetchall()
+    rows = await (await tx.execute(_SQL["load_pictures"], parameters)).fetchall()
     return [
         PicturedOffer(offer_id, external_id, status, Place(*place), pictures, changed_content, is_due)
         for offer_id, external_id, status, *place, pictures, changed_content, is_due in rows
@@ -85,17 +85,17 @@ async def load_pictures(
 async def save_results(tx: Tx, changes: Sequence[tuple[int, PictureChange]]) -> None:
     """Store the pictures of offers, by offer id, after results. The caller holds the heads."""
     parameters = _columns_of(changes) | {"are_shown": [change.is_shown for _, change in changes]}
-    await tx.execute(SQL["save_results"], parameters)
+    await tx.execute(_SQL["save_results"], parameters)
 
 
 async def save_requests(tx: Tx, plans: Sequence[tuple[int, PicturePlan]]) -> None:
     """Store the pictures of offers, by offer id, as requested now. The caller holds the heads."""
-    await tx.execute(SQL["save_requests"], _columns_of(plans))
+    await tx.execute(_SQL["save_requests"], _columns_of(plans))
 
 
-async def find_awaited(tx: Tx, *, wait_s: float, limit: int) -> dict[Namespace, list[str]]:
+async def list_awaited(tx: Tx, *, wait_s: float, limit: int) -> dict[Namespace, list[str]]:
     """Return offers that have waited for a picture for longer than `wait_s`, by namespace."""
-    rows = await (await tx.execute(SQL["find_awaited"], {"wait_s": wait_s, "limit": limit})).fetchall()
+    rows = await (await tx.execute(_SQL["find_awaited"], {"wait_s": wait_s, "limit": limit})).fetchall()
     found: dict[Namespace, list[str]] = {}
     for seller_id, namespace, external_id in rows:
         found.setdefault(Namespace(seller_id, namespace), []).append(external_id)
@@ -108,7 +108,7 @@ async def count_awaited(tx: Tx) -> int:
     Run it in its own transaction: it forbids scans for the rest of the transaction.
     """
     await forbid_scans(tx)
-    row = await (await tx.execute(SQL["count_awaited"])).fetchone()
+    row = await (await tx.execute(_SQL["count_awaited"])).fetchone()
     assert row is not None
     return int(row[0])
 
@@ -124,7 +124,7 @@ async def next_offers(tx: Tx, namespace: Namespace, *, after: str, again: bool, 
         limit: maximum number of offers.
     """
     parameters = {**namespace._asdict(), "after": after, "again": again, "limit": limit}
-    rows = await (await tx.execute(SQL["next_offers"], parameters)).fetchall()
+    rows = await (await tx.execute(_SQL["next_offers"], parameters)).fetchall()
     return [
         NextOffer(external_id, offer_id, Place(*place), content, pictures)
         for external_id, offer_id, *place, content, pictures in rows
@@ -134,7 +134,7 @@ async def next_offers(tx: Tx, namespace: Namespace, *, after: str, again: bool, 
 async def next_namespaces(tx: Tx, *, after: Namespace, only_seller: str | None, limit: int) -> list[Namespace]:
     """Return the namespaces after `after` in order, all of them or those of one seller."""
     parameters = {**after._asdict(), "only_seller": only_seller, "limit": limit}
-    rows = await (await tx.execute(SQL["next_namespaces"], parameters)).fetchall()
+    rows = await (await tx.execute(_SQL["next_namespaces"], parameters)).fetchall()
     return [Namespace(*row) for row in rows]
 
 

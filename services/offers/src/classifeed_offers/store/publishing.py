@@ -12,9 +12,9 @@ from classifeed_domain.offer_names import OfferName
 from classifeed_domain.publishing import Differences, Unequal
 from classifeed_offers.domain.offers import Namespace
 
-SQL = load_queries(__package__, "publishing.sql")
-SELECT_DUE: Final = SQL["select_due"]
-ADVANCE: Final = SQL["advance"]
+_SQL: Final = load_queries(__package__, "publishing.sql")
+SELECT_DUE: Final = _SQL["select_due"]
+ADVANCE: Final = _SQL["advance"]
 # A push later than this after the start of a run is not part of the run's trace: a repair, or the rest of a large load.
 _TRACE_AGE_S: Final = 3600.0
 
@@ -46,14 +46,14 @@ class RefusedOffer(NamedTuple):
     refused_at: datetime
 
 
-async def select_traces(tx: Tx, namespaces: Collection[Namespace]) -> dict[Namespace, dict[str, str]]:
+async def list_traces(tx: Tx, namespaces: Collection[Namespace]) -> dict[Namespace, dict[str, str]]:
     """Return the trace headers of each namespace's newest run, if it began recently."""
     parameters = {
         "sellers": [key.seller_id for key in namespaces],
         "namespaces": [key.namespace for key in namespaces],
         "age_s": _TRACE_AGE_S,
     }
-    rows = await (await tx.execute(SQL["select_traces"], parameters)).fetchall()
+    rows = await (await tx.execute(_SQL["select_traces"], parameters)).fetchall()
     return {Namespace(seller_id, namespace): kept for seller_id, namespace, kept in rows}
 
 
@@ -64,7 +64,7 @@ async def raise_versions(tx: Tx, overtaken: Sequence[Overtaken]) -> int:
         "versions": [offer.version for offer in overtaken],
         "stored": [offer.stored_version for offer in overtaken],
     }
-    return (await tx.execute(SQL["raise_versions"], parameters, prepare=False)).rowcount
+    return (await tx.execute(_SQL["raise_versions"], parameters, prepare=False)).rowcount
 
 
 async def find_unequal(tx: Tx, listed: Sequence[StoredDocument]) -> Differences:
@@ -78,7 +78,7 @@ async def find_unequal(tx: Tx, listed: Sequence[StoredDocument]) -> Differences:
         "removed": [each.removed for each in listed],
     }
     found = Differences()
-    for row in await fetch_named(tx, SQL["find_unequal"], parameters, prepare=False):
+    for row in await fetch_named(tx, _SQL["find_unequal"], parameters, prepare=False):
         if row.row_id is None:
             found.lost.append(listed[row.place])
         else:
@@ -93,7 +93,7 @@ async def publish_again(tx: Tx, unequal: Sequence[Unequal]) -> int:
         "versions": [row.version for row in unequal],
         "stored": [row.stored_version for row in unequal],
     }
-    return (await tx.execute(SQL["publish_again"], parameters, prepare=False)).rowcount
+    return (await tx.execute(_SQL["publish_again"], parameters, prepare=False)).rowcount
 
 
 async def refuse_documents(tx: Tx, refused: Sequence[Refused]) -> None:
@@ -103,20 +103,20 @@ async def refuse_documents(tx: Tx, refused: Sequence[Refused]) -> None:
         "versions": [offer.version for offer in refused],
         "reasons": [offer.reasons for offer in refused],
     }
-    await tx.execute(SQL["refuse_documents"], parameters)
+    await tx.execute(_SQL["refuse_documents"], parameters)
 
 
 async def accept_documents(tx: Tx, offer_ids: Collection[int]) -> None:
     """Record that the receiver has the newest versions of these offers."""
-    await tx.execute(SQL["accept_documents"], {"offer_ids": list(offer_ids)})
+    await tx.execute(_SQL["accept_documents"], {"offer_ids": list(offer_ids)})
 
 
 async def count_refused(tx: Tx) -> int:
     """Return the number of offers that the receiver refuses."""
-    row = await (await tx.execute(SQL["count_refused"])).fetchone()
+    row = await (await tx.execute(_SQL["count_refused"])).fetchone()
     return int(row[0]) if row else 0
 
 
 async def list_refused(tx: Tx, limit: int) -> list[RefusedOffer]:
     """Return the most recently refused offers."""
-    return [RefusedOffer(*row) for row in await (await tx.execute(SQL["list_refused"], {"limit": limit})).fetchall()]
+    return [RefusedOffer(*row) for row in await (await tx.execute(_SQL["list_refused"], {"limit": limit})).fetchall()]

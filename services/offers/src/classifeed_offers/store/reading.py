@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from classifeed_common.db import Tx, fetch_as, load_queries
 from classifeed_offers.domain.offers import Namespace, Status
 
-SQL = load_queries(__package__, "reading.sql")
-_GET_OFFER = SQL["get_offer"]
-_LIST_OFFERS = SQL["list_offers"]
+_SQL: Final = load_queries(__package__, "reading.sql")
+_GET_OFFER = _SQL["get_offer"]
+_LIST_OFFERS = _SQL["list_offers"]
 
 
 class OfferRow(NamedTuple):
@@ -35,7 +35,7 @@ class OfferRow(NamedTuple):
     waiting_content: bytes | None = None
 
 
-async def get_offer(tx: Tx, namespace: Namespace, external_id: str) -> OfferRow | None:
+async def find_offer(tx: Tx, namespace: Namespace, external_id: str) -> OfferRow | None:
     """Return an offer, even if it is removed; None if the namespace never had it."""
     parameters = {"seller": namespace.seller_id, "namespace": namespace.namespace, "external_id": external_id}
     rows = await fetch_as(tx, OfferRow, _GET_OFFER, parameters)
@@ -56,13 +56,13 @@ async def list_offers(tx: Tx, namespace: Namespace, *, after: str, status: Statu
 
 async def next_pictures(tx: Tx, *, after: int, limit: int) -> list[tuple[int, bytes | None]]:
     """Return the next `limit` offers above an id, each with its PictureRecords; None: it has none, or is removed."""
-    rows = await (await tx.execute(SQL["next_pictures"], {"after": after, "limit": limit})).fetchall()
+    rows = await (await tx.execute(_SQL["next_pictures"], {"after": after, "limit": limit})).fetchall()
     return [(row[0], row[1]) for row in rows]
 
 
 async def current_time(tx: Tx) -> datetime:
     """Return the time of the database."""
-    row = await (await tx.execute(SQL["current_time"])).fetchone()
+    row = await (await tx.execute(_SQL["current_time"])).fetchone()
     assert row is not None
     time: datetime = row[0]
     return time

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from classifeed_common.db import Tx, load_queries
 
-SQL = load_queries(__package__, "republishing.sql")
+_SQL: Final = load_queries(__package__, "republishing.sql")
 
 
 class OfferKey(NamedTuple):
@@ -59,14 +59,14 @@ async def insert_request(tx: Tx, reason: str, scope: Scope, request_id: str | No
 
     Waits for transactions that are inserting offers; later inserts wait for this transaction.
     """
-    await tx.execute(SQL["await_inserts"])
+    await tx.execute(_SQL["await_inserts"])
     parameters = {
         "reason": reason,
         "seller": scope.seller_id,
         "namespace": scope.namespace,
         "request_id": request_id,
     }
-    row = await (await tx.execute(SQL["request"], parameters)).fetchone()
+    row = await (await tx.execute(_SQL["request"], parameters)).fetchone()
     return None if row is None else int(row[0])
 
 
@@ -78,7 +78,7 @@ async def reset_slice(tx: Tx, scope: Scope, after: OfferKey, limit: int) -> Rese
         "only_namespace": scope.namespace,
         "limit": limit,
     }
-    row = await (await tx.execute(SQL["reset_slice"], parameters)).fetchone()
+    row = await (await tx.execute(_SQL["reset_slice"], parameters)).fetchone()
     if row is None:
         return ResetSlice(None, 0, ())
     *key, has_more, offers, left_out = row
@@ -87,30 +87,30 @@ async def reset_slice(tx: Tx, scope: Scope, after: OfferKey, limit: int) -> Rese
 
 async def reset_offer(tx: Tx, offer_id: int) -> None:
     """Reset the mark of an offer to 0; waits for its lock."""
-    await tx.execute(SQL["reset_offer"], {"offer_id": offer_id})
+    await tx.execute(_SQL["reset_offer"], {"offer_id": offer_id})
 
 
 async def count_offers(tx: Tx, republication_id: int, offers: int) -> None:
     """Add to the number of offers whose marks were reset."""
-    await tx.execute(SQL["count_offers"], {"id": republication_id, "offers": offers})
+    await tx.execute(_SQL["count_offers"], {"id": republication_id, "offers": offers})
 
 
 async def note_marked(tx: Tx, republication_id: int) -> None:
     """Record that all marks are reset."""
-    await tx.execute(SQL["note_marked"], {"id": republication_id})
+    await tx.execute(_SQL["note_marked"], {"id": republication_id})
 
 
-async def select_open(tx: Tx) -> list[Republication]:
+async def list_open(tx: Tx) -> list[Republication]:
     """Return the open republications, the oldest first."""
-    rows = await (await tx.execute(SQL["select_open"])).fetchall()
+    rows = await (await tx.execute(_SQL["select_open"])).fetchall()
     return [Republication(row[0], row[1], Scope(*row[2:4]), *row[4:]) for row in rows]
 
 
 async def finish_pushed(tx: Tx) -> list[tuple[int, int]]:
     """Close the republications that are pushed; return the number and the offers of each."""
-    return [(number, offers) for number, offers in await (await tx.execute(SQL["finish_pushed"])).fetchall()]
+    return [(number, offers) for number, offers in await (await tx.execute(_SQL["finish_pushed"])).fetchall()]
 
 
 async def forget_old(tx: Tx) -> None:
     """Delete republications that ended long ago."""
-    await tx.execute(SQL["forget_old"])
+    await tx.execute(_SQL["forget_old"])

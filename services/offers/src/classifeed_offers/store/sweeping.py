@@ -14,26 +14,26 @@ from classifeed_offers.domain.completion import Loss
 from classifeed_offers.domain.offers import Namespace, Run
 from classifeed_offers.store.runs import run_values
 
-SQL = load_queries(__package__, "sweeping.sql")
-_HAS_AT_MOST = SQL["has_at_most"]
-_LOCK_END = SQL["lock_end"]
-_PLAN_SLICES = SQL["plan_slices"]
-_COUNT_SWEPT_BEFORE = SQL["count_swept_before"]
-_MARK_PLANNED = SQL["mark_planned"]
-_TAKE_SLICE = SQL["take_slice"]
-_REMOVE_OFFERS = SQL["remove_offers"]
-_MAKE_MANUAL = SQL["make_manual"]
-_COUNT_SWEPT = SQL["count_swept"]
-_FORGET_SIZES = SQL["forget_sizes"]
-_COUNT_SHOWN = SQL["count_shown"]
-_COUNT_LACKING = SQL["count_lacking"]
-_SAMPLE_LACKING = SQL["sample_lacking"]
-_FIND_RENAMED = SQL["find_renamed"]
-_HOLD_END = SQL["hold_end"]
-_DECIDE_END = SQL["decide_end"]
-_FINISH_END = SQL["finish_end"]
-_DROP_SLICES = SQL["drop_slices"]
-_DROP_SEEN = SQL["drop_seen"]
+_SQL: Final = load_queries(__package__, "sweeping.sql")
+_HAS_AT_MOST = _SQL["has_at_most"]
+_LOCK_END = _SQL["lock_end"]
+_PLAN_SLICES = _SQL["plan_slices"]
+_COUNT_SWEPT_BEFORE = _SQL["count_swept_before"]
+_MARK_PLANNED = _SQL["mark_planned"]
+_TAKE_SLICE = _SQL["take_slice"]
+_REMOVE_OFFERS = _SQL["remove_offers"]
+_MAKE_MANUAL = _SQL["make_manual"]
+_COUNT_SWEPT = _SQL["count_swept"]
+_FORGET_SIZES = _SQL["forget_sizes"]
+_COUNT_SHOWN = _SQL["count_shown"]
+_COUNT_LACKING = _SQL["count_lacking"]
+_SAMPLE_LACKING = _SQL["sample_lacking"]
+_FIND_RENAMED = _SQL["find_renamed"]
+_HOLD_END = _SQL["hold_end"]
+_DECIDE_END = _SQL["decide_end"]
+_FINISH_END = _SQL["finish_end"]
+_DROP_SLICES = _SQL["drop_slices"]
+_DROP_SEEN = _SQL["drop_seen"]
 
 SLICE_OFFERS: Final = 1000
 _SAMPLE_OFFERS: Final = 10

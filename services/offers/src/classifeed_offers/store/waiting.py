@@ -14,15 +14,15 @@ from classifeed_offers.domain.offers import Namespace, Run
 from classifeed_offers.domain.shifts import Changes
 from classifeed_offers.store.runs import run_columns, run_values
 
-SQL = load_queries(__package__, "waiting.sql")
-_LOAD_CONTENTS = SQL["load_contents"]
-_FIND_AVAILABLE = SQL["find_available"]
-_SET_ASIDE = SQL["set_aside"]
-_COUNT_WAITING = SQL["count_waiting"]
-_SUM_BATCHES = SQL["sum_batches"]
-_FIND_MIDDLE = SQL["find_middle"]
-_SAMPLE_MOVED = SQL["sample_moved"]
-_MAKE_CHANGES = SQL["make_changes"]
+_SQL: Final = load_queries(__package__, "waiting.sql")
+_LOAD_CONTENTS = _SQL["load_contents"]
+_FIND_AVAILABLE = _SQL["find_available"]
+_SET_ASIDE = _SQL["set_aside"]
+_COUNT_WAITING = _SQL["count_waiting"]
+_SUM_BATCHES = _SQL["sum_batches"]
+_FIND_MIDDLE = _SQL["find_middle"]
+_SAMPLE_MOVED = _SQL["sample_moved"]
+_MAKE_CHANGES = _SQL["make_changes"]
 
 _SAMPLE_PRICES: Final = 10
 _TITLE_CHARS: Final = 200
@@ -36,13 +36,13 @@ class StoredContent(NamedTuple):
     pictures: bytes | None
 
 
-async def load_contents(tx: Tx, offer_ids: Collection[int]) -> dict[int, StoredContent]:
+async def list_contents(tx: Tx, offer_ids: Collection[int]) -> dict[int, StoredContent]:
     """Return the stored contents of offers, by offer id."""
     cursor = await tx.execute(_LOAD_CONTENTS, {"offer_ids": list(offer_ids)}, binary=True)
     return {offer_id: StoredContent(*row) for offer_id, *row in await cursor.fetchall()}
 
 
-async def find_available(tx: Tx, runs: Collection[RunKey]) -> set[RunKey]:
+async def list_available(tx: Tx, runs: Collection[RunKey]) -> set[RunKey]:
     """Return the runs of `runs` that have an applied batch with an available offer."""
     rows = await (await tx.execute(_FIND_AVAILABLE, run_columns(runs))).fetchall()
     return {RunKey(Namespace(*row[:2]), Run(*row[2:])) for row in rows}

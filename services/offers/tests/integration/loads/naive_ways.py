@@ -73,12 +73,12 @@ def count_a_rerun_as_unchanged(patch: pytest.MonkeyPatch) -> None:
 
 
 def write_what_did_not_change(patch: pytest.MonkeyPatch) -> None:
-    real = applying.load_offers
+    real = applying.list_offers
 
-    async def load_offers(*args: Any, **kwargs: Any) -> dict[str, OfferState]:
+    async def list_offers(*args: Any, **kwargs: Any) -> dict[str, OfferState]:
         return {name: state._replace(content_hash=b"") for name, state in (await real(*args, **kwargs)).items()}
 
-    patch.setattr(applying, "load_offers", load_offers)
+    patch.setattr(applying, "list_offers", list_offers)
 
 
 def make_changes_of_any_run(patch: pytest.MonkeyPatch) -> None:

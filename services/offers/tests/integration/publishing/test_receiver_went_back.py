@@ -363,7 +363,7 @@ async def test_republication_of_a_scope_touches_nothing_else(
         await settle(publishing)
         assert len(await registry.live()) == count
     async with owner.db.transaction() as tx:
-        assert await republishing.select_open(tx) == []
+        assert await republishing.list_open(tx) == []
 
 
 async def test_what_is_under_way_is_named_until_all_is_pushed(

@@ -75,40 +75,40 @@ APPLYING = {
 MAKING = {"make_changes": RUN | {"limit": 1000}}
 SLICE = {"seller_id": "seller1", "namespace": "default", "limit": 500}
 HOT: dict[str, Query] = {
-    "lock_end": (sweeping.SQL, RUN),
-    "plan_slices": (sweeping.SQL, RUN | {"slice_size": 1000, "with_manual": False}),
-    "count_swept_before": (sweeping.SQL, RUN),
-    "take_slice": (sweeping.SQL, RUN),
-    "remove_offers": (sweeping.SQL, {"task": 1, "offer_ids": list(range(1, 1001)), "with_manual": False}),
-    "make_manual": (sweeping.SQL, {"task": 1, "offer_ids": list(range(1, 1001))}),
-    "count_swept": (sweeping.SQL, RUN | {"removed": 1, "made_manual": 0}),
-    "finish_end": (sweeping.SQL, RUN | {"outcome": "COMPLETED", "kept": 0, "dropped": 0}),
-    "hold_end": (sweeping.SQL, RUN | {"hold": b""}),
-    "decide_end": (sweeping.SQL, RUN | {"decision": "CONFIRM"}),
-    "forget_sizes": (sweeping.SQL, RUN),
-    "count_lacking": (sweeping.SQL, RUN),
-    "count_shown": (sweeping.SQL, RUN | {"accepted_task": 0, "accepted_at": None}),
-    "sample_lacking": (sweeping.SQL, RUN | {"accepted_task": 0, "limit": 10}),
-    "find_renamed": (sweeping.SQL, RUN | {"accepted_task": 0} | sweeping._COMPARED),
-    "load_contents": (waiting.SQL, {"offer_ids": list(range(1, 301))}),
-    "find_available": (waiting.SQL, COLUMNS),
-    "count_waiting": (waiting.SQL, RUN | {"factor": 5}),
-    "sum_batches": (waiting.SQL, RUN),
-    "find_middle": (waiting.SQL, RUN | {"factor": 5}),
-    "sample_moved": (waiting.SQL, RUN | {"factor": 5, "limit": 10}),
-    "drop_slices": (sweeping.SQL, RUN),
-    "drop_seen": (sweeping.SQL, RUN),
-    "get_offer": (reading.SQL, RUN | {"external_id": "id1"}),
-    "list_offers": (reading.SQL, RUN | {"after": "id1", "status": None, "limit": 100}),
-    "select_due": (publishing.SQL, {"limit": 500, "above": 0}),
-    "advance": (publishing.SQL, {"offer_ids": list(range(1, 501)), "versions": [10**6] * 500}),
-    "select_traces": (publishing.SQL, {"sellers": ["seller1"], "namespaces": ["default"], "age_s": 3600}),
+    "lock_end": (sweeping._SQL, RUN),
+    "plan_slices": (sweeping._SQL, RUN | {"slice_size": 1000, "with_manual": False}),
+    "count_swept_before": (sweeping._SQL, RUN),
+    "take_slice": (sweeping._SQL, RUN),
+    "remove_offers": (sweeping._SQL, {"task": 1, "offer_ids": list(range(1, 1001)), "with_manual": False}),
+    "make_manual": (sweeping._SQL, {"task": 1, "offer_ids": list(range(1, 1001))}),
+    "count_swept": (sweeping._SQL, RUN | {"removed": 1, "made_manual": 0}),
+    "finish_end": (sweeping._SQL, RUN | {"outcome": "COMPLETED", "kept": 0, "dropped": 0}),
+    "hold_end": (sweeping._SQL, RUN | {"hold": b""}),
+    "decide_end": (sweeping._SQL, RUN | {"decision": "CONFIRM"}),
+    "forget_sizes": (sweeping._SQL, RUN),
+    "count_lacking": (sweeping._SQL, RUN),
+    "count_shown": (sweeping._SQL, RUN | {"accepted_task": 0, "accepted_at": None}),
+    "sample_lacking": (sweeping._SQL, RUN | {"accepted_task": 0, "limit": 10}),
+    "find_renamed": (sweeping._SQL, RUN | {"accepted_task": 0} | sweeping._COMPARED),
+    "load_contents": (waiting._SQL, {"offer_ids": list(range(1, 301))}),
+    "find_available": (waiting._SQL, COLUMNS),
+    "count_waiting": (waiting._SQL, RUN | {"factor": 5}),
+    "sum_batches": (waiting._SQL, RUN),
+    "find_middle": (waiting._SQL, RUN | {"factor": 5}),
+    "sample_moved": (waiting._SQL, RUN | {"factor": 5, "limit": 10}),
+    "drop_slices": (sweeping._SQL, RUN),
+    "drop_seen": (sweeping._SQL, RUN),
+    "get_offer": (reading._SQL, RUN | {"external_id": "id1"}),
+    "list_offers": (reading._SQL, RUN | {"after": "id1", "status": None, "limit": 100}),
+    "select_due": (publishing._SQL, {"limit": 500, "above": 0}),
+    "advance": (publishing._SQL, {"offer_ids": list(range(1, 501)), "versions": [10**6] * 500}),
+    "select_traces": (publishing._SQL, {"sellers": ["seller1"], "namespaces": ["default"], "age_s": 3600}),
     "raise_versions": (
-        publishing.SQL,
+        publishing._SQL,
         {"offer_ids": list(range(1, 501)), "versions": [10**6] * 500, "stored": [10**6] * 500},
     ),
     "reset_slice": (
-        republishing.SQL,
+        republishing._SQL,
         {
             "seller_id": "seller1",
             "namespace": "default",
@@ -118,13 +118,13 @@ HOT: dict[str, Query] = {
             "limit": 1000,
         },
     ),
-    "reset_offer": (republishing.SQL, {"offer_id": 5}),
-    "find_unanswered": (judging.SQL, {"wait_s": 900, "limit": 100}),
-    "request_again": (judging.SQL, RUN | {"external_ids": IDS[:100], "wait_s": 900}),
-    "request_at_once": (judging.SQL, RUN | {"external_ids": IDS[:100], "since": datetime(2026, 1, 1, tzinfo=UTC)}),
-    "load_decided": (judging.SQL, RUN | {"external_ids": IDS[:100], "since": datetime(2026, 1, 1, tzinfo=UTC)}),
+    "reset_offer": (republishing._SQL, {"offer_id": 5}),
+    "find_unanswered": (judging._SQL, {"wait_s": 900, "limit": 100}),
+    "request_again": (judging._SQL, RUN | {"external_ids": IDS[:100], "wait_s": 900}),
+    "request_at_once": (judging._SQL, RUN | {"external_ids": IDS[:100], "since": datetime(2026, 1, 1, tzinfo=UTC)}),
+    "load_decided": (judging._SQL, RUN | {"external_ids": IDS[:100], "since": datetime(2026, 1, 1, tzinfo=UTC)}),
     "list_decided": (
-        judging.SQL,
+        judging._SQL,
         {
             "seller_id": "seller1",
             "namespace": "default",
@@ -133,19 +133,19 @@ HOT: dict[str, Query] = {
             "limit": 1000,
         },
     ),
-    "count_unanswered": (judging.SQL, {}),
-    "find_awaited": (picturing.SQL, {"wait_s": 7200, "limit": 100}),
-    "count_awaited": (picturing.SQL, {}),
-    "next_offers": (picturing.SQL, SLICE | {"after": "id1", "again": True}),
-    "next_namespaces": (picturing.SQL, SLICE | {"only_seller": None}),
-    "next_pictures": (reading.SQL, {"after": 20_000, "limit": 1000}),
+    "count_unanswered": (judging._SQL, {}),
+    "find_awaited": (picturing._SQL, {"wait_s": 7200, "limit": 100}),
+    "count_awaited": (picturing._SQL, {}),
+    "next_offers": (picturing._SQL, SLICE | {"after": "id1", "again": True}),
+    "next_namespaces": (picturing._SQL, SLICE | {"only_seller": None}),
+    "next_pictures": (reading._SQL, {"after": 20_000, "limit": 1000}),
 }
 
 
 # Queries without scans, in addition to those of `applying`.
 JUDGING: dict[str, Query] = {
     "apply_outcomes": (
-        judging.SQL,
+        judging._SQL,
         RUN
         | {
             "external_ids": IDS[:100],
@@ -155,9 +155,9 @@ JUDGING: dict[str, Query] = {
             "moderation": "moderation",
         },
     ),
-    "load_pictures": (picturing.SQL, RUN | {"external_ids": IDS[:100], "wait_s": 0}),
-    "save_results": (picturing.SQL, PICTURES | {"are_shown": [True] * 500}),
-    "save_requests": (picturing.SQL, PICTURES),
+    "load_pictures": (picturing._SQL, RUN | {"external_ids": IDS[:100], "wait_s": 0}),
+    "save_results": (picturing._SQL, PICTURES | {"are_shown": [True] * 500}),
+    "save_requests": (picturing._SQL, PICTURES),
 }
 
 
@@ -171,8 +171,8 @@ async def test_no_hot_query_scans_a_table(db: Database) -> None:
             await tx.execute(statement or "SELECT 1")
         scanned = {name: await scanned_tables(tx, queries[name], given) for name, (queries, given) in HOT.items()}
         await applying.forbid_scans(tx)
-        scanned |= {name: await scanned_tables(tx, applying.SQL[name], given) for name, given in APPLYING.items()}
-        scanned |= {name: await scanned_tables(tx, waiting.SQL[name], given) for name, given in MAKING.items()}
+        scanned |= {name: await scanned_tables(tx, applying._SQL[name], given) for name, given in APPLYING.items()}
+        scanned |= {name: await scanned_tables(tx, waiting._SQL[name], given) for name, given in MAKING.items()}
         scanned |= {name: await scanned_tables(tx, queries[name], given) for name, (queries, given) in JUDGING.items()}
     assert {name: tables for name, tables in scanned.items() if tables} == {}
 
@@ -184,7 +184,7 @@ async def test_texts_that_wait_for_less_than_the_limit_are_not_read(db: Database
             await tx.execute(statement or "SELECT 1")
         await tx.execute("UPDATE offers SET text_requested_at = clock_timestamp()")
         await tx.execute("ANALYZE offers")
-        nodes = await explain(tx, judging.SQL["find_unanswered"], {"wait_s": 900, "limit": 100})
+        nodes = await explain(tx, judging._SQL["find_unanswered"], {"wait_s": 900, "limit": 100})
     [condition] = [node["Index Cond"] for node in nodes if node.get("Index Name") == "offers_texts_waiting"]
     assert "text_requested_at <" in condition
 
@@ -195,7 +195,7 @@ async def test_offers_that_wait_for_pictures_for_less_than_the_limit_are_not_rea
             await tx.execute(statement or "SELECT 1")
         await tx.execute("UPDATE offers SET pictures_requested_at = clock_timestamp()")
         await tx.execute("ANALYZE offers")
-        nodes = await explain(tx, picturing.SQL["find_awaited"], {"wait_s": 7200, "limit": 100})
+        nodes = await explain(tx, picturing._SQL["find_awaited"], {"wait_s": 7200, "limit": 100})
     [condition] = [node["Index Cond"] for node in nodes if node.get("Index Name") == "offers_pictures_waiting"]
     assert "pictures_requested_at <" in condition
 
@@ -215,7 +215,7 @@ async def test_the_anti_join_is_never_quadratic(db: Database, analysed: bool) ->
         if analysed:
             await tx.execute("ANALYZE")
         plan = await explain(
-            tx, sweeping.SQL["plan_slices"], RUN | {"task": 2, "slice_size": 1000, "with_manual": False}
+            tx, sweeping._SQL["plan_slices"], RUN | {"task": 2, "slice_size": 1000, "with_manual": False}
         )
         assert "Nested Loop" not in {node["Node Type"] for node in plan}
         await tx.execute("SET LOCAL statement_timeout = '30s'")

@@ -40,11 +40,11 @@ FROM generate_series(1, {OFFERS}) n;
 INSERT INTO applied_batches SELECT 'seller1', 'default', 1, 1, n, '\\x00', NULL FROM generate_series(1, {OFFERS}) n
 """
 ABOUT_OFFERS: dict[str, Query] = {
-    "load_offers": (applying.SQL, RUN | {"external_ids": IDS[:100]}),
-    "load_offers_with_content": (applying.SQL, RUN | {"external_ids": IDS[:100]}),
-    "update_offers": (applying.SQL, APPLYING["update_offers"]),
-    "find_applied": (applying.SQL, APPLYING["find_applied"]),
-    "find_ended": (applying.SQL, APPLYING["find_ended"]),
+    "load_offers": (applying._SQL, RUN | {"external_ids": IDS[:100]}),
+    "load_offers_with_content": (applying._SQL, RUN | {"external_ids": IDS[:100]}),
+    "update_offers": (applying._SQL, APPLYING["update_offers"]),
+    "find_applied": (applying._SQL, APPLYING["find_applied"]),
+    "find_ended": (applying._SQL, APPLYING["find_ended"]),
     "apply_outcomes": JUDGING["apply_outcomes"],
     "find_unanswered": HOT["find_unanswered"],
     "request_again": HOT["request_again"],
@@ -52,13 +52,13 @@ ABOUT_OFFERS: dict[str, Query] = {
     "save_results": JUDGING["save_results"],
     "save_requests": JUDGING["save_requests"],
     "find_awaited": HOT["find_awaited"],
-    "next_pictures": (reading.SQL, {"after": 0, "limit": 1000}),
-    "get_offer": (reading.SQL, RUN | {"external_id": "id1"}),
-    "list_offers": (reading.SQL, RUN | {"after": "id1", "status": None, "limit": 100}),
-    "select_due": (publishing.SQL, {"limit": 500, "above": 0}),
+    "next_pictures": (reading._SQL, {"after": 0, "limit": 1000}),
+    "get_offer": (reading._SQL, RUN | {"external_id": "id1"}),
+    "list_offers": (reading._SQL, RUN | {"after": "id1", "status": None, "limit": 100}),
+    "select_due": (publishing._SQL, {"limit": 500, "above": 0}),
     "advance": HOT["advance"],
     "raise_versions": HOT["raise_versions"],
-    "load_contents": (waiting.SQL, {"offer_ids": list(range(1, 301))}),
+    "load_contents": (waiting._SQL, {"offer_ids": list(range(1, 301))}),
 }
 
 
@@ -78,7 +78,7 @@ async def test_what_is_read_does_not_grow_with_the_namespace(db: Database) -> No
         for name, is_generic in cases:
             queries, given = ABOUT_OFFERS[name]
             async with tx.transaction(force_rollback=True):
-                if queries is applying.SQL or queries is judging.SQL or queries is picturing.SQL:
+                if queries is applying._SQL or queries is judging._SQL or queries is picturing._SQL:
                     await applying.forbid_scans(tx)
                 handled = await rows_handled(tx, queries[name], given, is_generic=is_generic)
             lengths = [len(value) for value in given.values() if isinstance(value, list)]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed_common.db import Tx, load_queries
 from classifeed_processor.domain.feed_order import FINISHED
 from classifeed_processor.domain.tasks import TaskKey
 
-_SQL = load_queries(__package__, "cleaning.sql")
+_SQL: Final = load_queries(__package__, "cleaning.sql")
 _LIST_NAMESPACES = _SQL["list_namespaces"]
 _LIST_OLD_TASKS = _SQL["list_old_tasks"]
 _DELETE_ERRORS = _SQL["delete_errors"]

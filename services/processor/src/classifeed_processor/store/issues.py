@@ -11,7 +11,7 @@ from classifeed_common.db import Tx, load_queries
 from classifeed_processor.domain.issue_blocks import PackedBlock
 from classifeed_processor.domain.tasks import TaskKey
 
-_SQL = load_queries(__package__, "issues.sql")
+_SQL: Final = load_queries(__package__, "issues.sql")
 _INSERT_CHUNKS = _SQL["insert_chunks"]
 _LIST_CHUNKS = _SQL["list_chunks"]
 _READ_CHUNK = _SQL["read_chunk"]
@@ -67,7 +67,7 @@ async def list_chunks(tx: Tx, key: TaskKey, run: int, *, limit: int = _ALL) -> l
     return [Chunk(row[0], IssueBlock.FromString(row[1])) for row in rows]
 
 
-async def read_chunk(tx: Tx, key: TaskKey, chunk_id: int) -> bytes | None:
+async def find_chunk(tx: Tx, key: TaskKey, chunk_id: int) -> bytes | None:
     """Return the compressed issues of a chunk; None: it was packed meanwhile."""
     row = await (await tx.execute(_READ_CHUNK, {**key._asdict(), "chunk_id": chunk_id})).fetchone()
     return None if row is None else bytes(row[0])
@@ -91,7 +91,7 @@ async def delete_chunks(tx: Tx, key: TaskKey, chunk_ids: Sequence[int]) -> None:
     await tx.execute(_DELETE_CHUNKS, {**key._asdict(), "chunk_ids": list(chunk_ids)})
 
 
-async def read_file(tx: Tx, key: TaskKey) -> IssueFile | None:
+async def find_file(tx: Tx, key: TaskKey) -> IssueFile | None:
     """Return the file of a load's issues; None: there is none."""
     row = await (await tx.execute(_READ_FILE, {**key._asdict(), "kind": FileKind.ISSUES})).fetchone()
     return None if row is None else IssueFile(row[0], row[1], IssueIndex.FromString(row[2]))

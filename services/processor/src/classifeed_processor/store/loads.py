@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from psycopg.rows import class_row
 
@@ -11,7 +12,8 @@ from classifeed_common.db import Tx, load_queries
 from classifeed_common.enum_names import name_of
 from classifeed_processor.domain.tasks import TaskKey
 
-_READ_LOAD = load_queries(__package__, "loads.sql")["read_load"]
+_SQL: Final = load_queries(__package__, "loads.sql")
+_READ_LOAD = _SQL["read_load"]
 _FIGURES = ("total", "added", "updated", "unchanged", "removed", "skipped", "duplicates", "errors", "warnings")
 
 
@@ -64,7 +66,7 @@ class Load:
         return {**{name: getattr(found, name) for name in _FIGURES}, "rejected": rejected}
 
 
-async def read_load(tx: Tx, key: TaskKey) -> Load:
+async def get_load(tx: Tx, key: TaskKey) -> Load:
     """Return the load of a task, which must exist."""
     async with tx.cursor(row_factory=class_row(Load)) as cursor:
         row = await (await cursor.execute(_READ_LOAD, key._asdict())).fetchone()

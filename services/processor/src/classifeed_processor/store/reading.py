@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.load_pb2 import OfferError
@@ -13,7 +13,7 @@ from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_processor.domain.tasks import TaskKey, fetch_name
 from classifeed_processor.store.keys import split_key
 
-_SQL = load_queries(__package__, "reading.sql")
+_SQL: Final = load_queries(__package__, "reading.sql")
 _GET_TASK = _SQL["get_task"]
 _LIST_TASKS = _SQL["list_tasks"]
 _FIND_TASKS = _SQL["find_tasks"]
@@ -35,7 +35,7 @@ class SentBatch(NamedTuple):
     replied_at: datetime | None
 
 
-async def get_task(tx: Tx, key: TaskKey) -> Task | None:
+async def find_task(tx: Tx, key: TaskKey) -> Task | None:
     """Return a task with its statistics; None: it does not exist."""
     rows = await fetch_named(tx, _GET_TASK, key._asdict())
     return _task(rows[0]) if rows else None
@@ -47,12 +47,12 @@ async def list_tasks(tx: Tx, seller_id: str, namespace: str, *, before: int, lim
     return [_task(row) for row in await fetch_named(tx, _LIST_TASKS, parameters)]
 
 
-async def find_tasks(tx: Tx, keys: Sequence[TaskKey]) -> list[TaskKey]:
+async def list_known(tx: Tx, keys: Sequence[TaskKey]) -> list[TaskKey]:
     """Return the keys of the tasks that exist."""
     return [TaskKey(*row) for row in await (await tx.execute(_FIND_TASKS, _named(keys))).fetchall()]
 
 
-async def find_standings(tx: Tx, keys: Sequence[TaskKey]) -> list[Task]:
+async def list_standings(tx: Tx, keys: Sequence[TaskKey]) -> list[Task]:
     """Return kind, status, phase, error and counts of the tasks that exist."""
     return [_standing(row) for row in await fetch_named(tx, _FIND_STANDINGS, _named(keys))]
 

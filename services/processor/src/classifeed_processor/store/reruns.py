@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed_common.db import Tx, load_queries
 from classifeed_processor.domain.tasks import TaskKey
 
-_SQL = load_queries(__package__, "reruns.sql")
+_SQL: Final = load_queries(__package__, "reruns.sql")
 _FIND_RERUN = _SQL["find_rerun"]
 _LOCK_EARLIER = _SQL["lock_earlier"]
 _INSERT_RERUN = _SQL["insert_rerun"]

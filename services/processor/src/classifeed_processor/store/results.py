@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from classifeed.feeds.v1.load_pb2 import OfferError
@@ -13,7 +14,7 @@ from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store.keys import split_key
 
-_SQL = load_queries(__package__, "results.sql")
+_SQL: Final = load_queries(__package__, "results.sql")
 _LOCK_TASKS = _SQL["lock_tasks"]
 _NOTE_REPLIES = _SQL["note_replies"]
 _LOCK_STATISTICS = _SQL["lock_statistics"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from classifeed.feeds.v1 import task_pb2
@@ -17,7 +17,7 @@ from classifeed_processor.domain.tasks import TaskKey, TaskState, Window
 from classifeed_processor.domain.wanted_task import WantedTask
 from classifeed_processor.store.keys import split_key
 
-_SQL = load_queries(__package__, "tasks.sql")
+_SQL: Final = load_queries(__package__, "tasks.sql")
 _LOCK_COUNTER = _SQL["lock_counter"]
 _FIND_UPLOAD = _SQL["find_upload"]
 _FIND_FETCH = _SQL["find_fetch"]
@@ -93,7 +93,7 @@ async def _find(tx: Tx, statement: str, parameters: dict[str, Any]) -> MadeTask 
     return None
 
 
-async def read_marks(tx: Tx, seller_id: str, namespace: str, statuses: Sequence[task_pb2.TaskStatus]) -> FeedMarks:
+async def get_marks(tx: Tx, seller_id: str, namespace: str, statuses: Sequence[task_pb2.TaskStatus]) -> FeedMarks:
     """Return the newest removal of a namespace, and its newest fetch whose task has one of these statuses."""
     names = {"seller_id": seller_id, "namespace": namespace}
     fetch = await (await tx.execute(_FIND_NEWEST_FETCH, {**names, "statuses": list(statuses)})).fetchone()
@@ -130,7 +130,7 @@ async def find_job(tx: Tx, key: TaskKey) -> UUID | None:
     return None if row is None else row[0]
 
 
-async def read_state(tx: Tx, key: TaskKey) -> tuple[int, int, int]:
+async def get_state(tx: Tx, key: TaskKey) -> tuple[int, int, int]:
     """Return the current status, phase and run."""
     row = await (await tx.execute(_READ_STATE, _key(key))).fetchone()
     if row is None:

@@ -107,7 +107,7 @@ class Load:
 
     async def task(self) -> Task:
         async with self.database.transaction() as tx:
-            task = await reading.get_task(tx, self.key)
+            task = await reading.find_task(tx, self.key)
         assert task is not None
         return task
 

@@ -86,8 +86,8 @@ async def test_the_same_thing_again_is_the_same_task_and_has_one_job(maker: Make
     assert made[9:18] == made[9:12] * 3
     async with maker.db.transaction() as tx:
         assert await maker.jobs.backlog(tx, ["feed.process"]) == {"feed.process": 9}
-        fetched = await reading.get_task(tx, maker.key(made[9]))
-        removal = await reading.get_task(tx, maker.key(made[18]))
+        fetched = await reading.find_task(tx, maker.key(made[9]))
+        removal = await reading.find_task(tx, maker.key(made[18]))
     assert fetched is not None
     assert removal is not None
     assert (fetched.fetch, fetched.feed_version, fetched.upload_id) == ("sellers/shop/feeds/default/fetches/1", 1, "")

@@ -70,7 +70,7 @@ class Loads:
 
     async def task(self, key: TaskKey) -> task_pb2.Task:
         async with self.db.transaction() as tx:
-            task = await reading.get_task(tx, key)
+            task = await reading.find_task(tx, key)
         assert task is not None
         return task
 

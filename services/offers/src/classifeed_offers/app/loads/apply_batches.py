@@ -120,7 +120,7 @@ async def _load_namespaces(tx: Tx, batches: Sequence[OfferBatch]) -> dict[Namesp
             patched.add(namespace)
     return {
         namespace: _Namespace(
-            await applying.load_offers(tx, namespace, external_ids, with_content=namespace in patched)
+            await applying.list_offers(tx, namespace, external_ids, with_content=namespace in patched)
         )
         for namespace, external_ids in wanted.items()
     }
@@ -144,7 +144,7 @@ async def _load_changing(
                 changing[state.offer_id] = (states, record.external_id)
     offer_ids = list(changing)
     for piece in _pieces(offer_ids):
-        for offer_id, stored in (await waiting.load_contents(tx, piece)).items():
+        for offer_id, stored in (await waiting.list_contents(tx, piece)).items():
             states, external_id = changing[offer_id]
             state = states[external_id]
             kept = stored._asdict() if is_guarded(state) else {"pictures": stored.pictures}
@@ -160,7 +160,7 @@ def _is_read(state: OfferState, record: OfferRecord, *, with_pictures: bool) -> 
 async def _find_available(tx: Tx, batches: Sequence[OfferBatch]) -> set[RunKey]:
     """Return the runs that have had an available offer; reads only the runs that have a batch without one."""
     doubtful = {run_key_of(it) for it in batches if it.mode != LOAD_MODE_PATCH and not _has_available(it)}
-    return await waiting.find_available(tx, doubtful) if doubtful else set()
+    return await waiting.list_available(tx, doubtful) if doubtful else set()
 
 
 def _apply_batch(batch: OfferBatch, namespace: _Namespace, rules: Rules, *, has_available: bool) -> _Applied:

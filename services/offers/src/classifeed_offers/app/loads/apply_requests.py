@@ -97,8 +97,8 @@ async def apply_requests(
     """
     await applying.forbid_scans(tx)
     heads = await applying.lock_heads(tx, {namespace_of(request) for request in requests})
-    applied = await applying.find_applied(tx, [batch_key_of(it) for it in requests if isinstance(it, OfferBatch)])
-    ended = await applying.find_ended(tx, {run_key_of(request) for request in requests})
+    applied = await applying.list_applied(tx, [batch_key_of(it) for it in requests if isinstance(it, OfferBatch)])
+    ended = await applying.list_ended(tx, {run_key_of(request) for request in requests})
     admissions, moved = admit(
         requests,
         heads,
@@ -169,7 +169,7 @@ async def _result_of_end(
         if result is not None:
             return result
         if not is_open:  # the run has ended since this poll began
-            recorded = (await applying.find_ended(tx, [key]))[key]
+            recorded = (await applying.list_ended(tx, [key]))[key]
     if is_open or recorded.outcome is None:
         return await sweeps.start(tx, key)
     if recorded.outcome != "COMPLETED":  # earlier counts are omitted, as in the first result

@@ -41,7 +41,7 @@ async def delete_offer(database: Database, name: OfferName, *, version: int, tim
         check_manual(name, stored.state)
         check_version(name, stored.row.version, version)
         await manual.remove(tx, stored.state)
-        removed = await reading.get_offer(tx, namespace, name.external_id)
+        removed = await reading.find_offer(tx, namespace, name.external_id)
         assert removed is not None
         after_commit(tx, partial(_audit.info, "offer.deleted", offer=str(name)))
     return removed

@@ -72,7 +72,7 @@ class UpdateOffer:
                 return stored.row  # a repeated request succeeds with any version
             check_version(name, stored.row.version, version)
             await self._write(tx, name, namespace, stored.state, merged)
-            changed = await reading.get_offer(tx, namespace, name.external_id)
+            changed = await reading.find_offer(tx, namespace, name.external_id)
             assert changed is not None
             fields = sorted(set(paths))
             after_commit(tx, partial(_audit.info, "offer.changed", offer=str(name), fields=fields))

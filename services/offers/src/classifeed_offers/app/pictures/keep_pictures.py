@@ -69,7 +69,7 @@ async def _apply_to_namespace(
     changes: list[tuple[int, PictureChange]] = []
     errors_of: dict[int, list[LateError]] = {}
     yielder = Yielder()
-    for offer in await picturing.load_pictures(tx, namespace, list(results_of)):
+    for offer in await picturing.list_pictures(tx, namespace, list(results_of)):
         await yielder.yield_if_due()
         if not offer.exists or offer.pictures is None:
             continue

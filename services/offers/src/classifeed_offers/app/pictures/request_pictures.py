@@ -25,7 +25,7 @@ class PictureRequester(Requester):
 
     async def find(self, tx: Tx, *, wait_s: float, limit: int) -> dict[Namespace, list[str]]:
         """Return offers that have waited for a picture for too long."""
-        return await picturing.find_awaited(tx, wait_s=wait_s, limit=limit)
+        return await picturing.list_awaited(tx, wait_s=wait_s, limit=limit)
 
     async def request(
         self, tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, wait_s: float
@@ -35,7 +35,7 @@ class PictureRequester(Requester):
         now.FromMicroseconds(await judging.next_content_version(tx))
         plans: list[tuple[int, PicturePlan]] = []
         urls_of: dict[str, list[str]] = {}
-        for offer in await picturing.load_pictures(tx, namespace, external_ids, wait_s=wait_s):
+        for offer in await picturing.list_pictures(tx, namespace, external_ids, wait_s=wait_s):
             if not offer.is_due:  # another process has requested them
                 continue
             plan = _plan(offer, now)

@@ -108,7 +108,7 @@ class PublishOffers:
     async def _loads(self, dues: Sequence[DueOffer]) -> dict[Namespace, dict[str, str]]:
         """Return the traces of the loads that may have changed these offers."""
         async with self._database.connection() as connection:
-            return await publishing.select_traces(connection, {Namespace(due.seller_id, due.namespace) for due in dues})
+            return await publishing.list_traces(connection, {Namespace(due.seller_id, due.namespace) for due in dues})
 
 
 def _effects_of(dues: Sequence[DueOffer], pushed: PushedDocuments) -> Effects:

@@ -28,7 +28,7 @@ class PublicationWatch:
             for number, offers in await republishing.finish_pushed(connection):
                 _log.info("offers.republication.finished", number=number, offers=offers)
                 await republishing.forget_old(connection)
-            self._open = await republishing.select_open(connection)
+            self._open = await republishing.list_open(connection)
             REFUSED.set(await publishing.count_refused(connection))
         return self.blocked()
 
@@ -36,7 +36,7 @@ class PublicationWatch:
         """Return the number of open republications."""
         async with self._database.connection() as connection:
             await republishing.finish_pushed(connection)
-            return len(await republishing.select_open(connection))
+            return len(await republishing.list_open(connection))
 
     def note_schema_fault(self, fault: str) -> None:
         """Keep the reason why the schema is not registered yet; "": it is."""

@@ -24,7 +24,7 @@ class TextRequester(Requester):
 
     async def find(self, tx: Tx, *, wait_s: float, limit: int) -> dict[Namespace, list[str]]:
         """Return offers whose text has waited for too long."""
-        return await judging.find_unanswered(tx, wait_s=wait_s, limit=limit)
+        return await judging.list_unanswered(tx, wait_s=wait_s, limit=limit)
 
     async def request(
         self, tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, wait_s: float

@@ -59,7 +59,7 @@ async def _pack_round(ctx: JobContext, blobs: BlobStore, spool_dir: Path, key: T
         if state is None or not state.has_ended:
             return False
         chunks = await issues.list_chunks(tx, key, state.run, limit=_ROUND_CHUNKS)
-        before = await issues.read_file(tx, key)
+        before = await issues.find_file(tx, key)
     damaged: set[int] = set()
     if not chunks:
         return False
@@ -97,7 +97,7 @@ def _read(
 
     async def load(chunk_id: int) -> Sequence[OfferError]:
         async with database.transaction() as tx:
-            content = await issues.read_chunk(tx, key, chunk_id)
+            content = await issues.find_chunk(tx, key, chunk_id)
         try:
             return unpack_block(content or b"")
         except BlockDamaged as error:

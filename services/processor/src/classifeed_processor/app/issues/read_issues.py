@@ -85,7 +85,7 @@ class ReadIssues:
                 for chunk in await issues.list_chunks(tx, key, run)
             ]
             # Read the file after the chunks: issues packed in between are then read twice at worst, but never missed.
-            file = await issues.read_file(tx, key)
+            file = await issues.find_file(tx, key)
         if file is not None:
             segments += [
                 Segment(block, partial(self.load_block, key, file.sha256, block)) for block in file.blocks.blocks
@@ -106,7 +106,7 @@ class ReadIssues:
 
     async def _load_chunk(self, key: TaskKey, chunk_id: int) -> Sequence[OfferError]:
         async with self._database.transaction() as tx:
-            content = await issues.read_chunk(tx, key, chunk_id)
+            content = await issues.find_chunk(tx, key, chunk_id)
         if content is None:
             raise _ChunkPacked
         try:

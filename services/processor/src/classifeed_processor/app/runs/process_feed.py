@@ -99,7 +99,7 @@ async def _next_step(ctx: JobContext, parts: RunParts, key: TaskKey) -> _Step | 
 async def _is_outdated(tx: Tx, key: TaskKey, state: TaskState) -> bool:
     if state.feed_loader_result_id is None:
         return False
-    marks = await tasks.read_marks(tx, key.seller_id, key.namespace, FINISHED)
+    marks = await tasks.get_marks(tx, key.seller_id, key.namespace, FINISHED)
     return marks.outdate(FetchOrder(state.feed_version, state.feed_loader_result_id))
 
 
@@ -164,7 +164,7 @@ async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskSt
     deadline = time.monotonic() + _LONGEST_WAIT_S
     while (left_s := deadline - time.monotonic()) > 0:
         async with ctx.db.transaction() as tx:
-            status, phase, run = await tasks.read_state(tx, key)
+            status, phase, run = await tasks.get_state(tx, key)
         if (status, phase, run) != (task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_PHASE_SENT, state.run):
             return
         await parts.signals.wait(key, min(_POLL_S, left_s))

@@ -253,7 +253,7 @@ async def _await_room(
     stalled_at = 0.0
     while True:
         async with ctx.db.transaction() as tx:
-            status, _, current = await tasks.read_state(tx, key)
+            status, _, current = await tasks.get_state(tx, key)
             waiting = await tasks.count_unanswered(tx, key, run)
         if current != run or status != TASK_STATUS_IN_PROGRESS:
             raise RunOvertaken(f"{key.name} run {run}")

@@ -125,7 +125,7 @@ async def _find_loaded(tx: Tx, wanted: WantedTask) -> TaskKey | None:
         return None
     if newest.is_waiting and newest.fetch is not None:
         # The newest task came late, so it will be superseded, not loaded.
-        marks = await tasks.read_marks(tx, wanted.seller_id, wanted.namespace, FINISHED_OR_COMING)
+        marks = await tasks.get_marks(tx, wanted.seller_id, wanted.namespace, FINISHED_OR_COMING)
         if marks.outdate(newest.fetch):
             return None
     return newest.key

@@ -19,7 +19,7 @@ from classifeed_common.enum_names import name_of
 from classifeed_processor.domain.statistics import OUTCOMES
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.metrics import LOAD_DURATION, LOADS, OFFERS
-from classifeed_processor.store.loads import Load, read_load
+from classifeed_processor.store.loads import Load, get_load
 
 _log = structlog.get_logger(__name__)
 
@@ -33,7 +33,7 @@ async def report_begin(tx: Tx, key: TaskKey, run: int, *, is_first: bool) -> Non
         run: number of the run.
         is_first: whether it is the first run; otherwise the load is restarted.
     """
-    after_commit(tx, partial(_log_begin, key, run, await read_load(tx, key), is_first=is_first))
+    after_commit(tx, partial(_log_begin, key, run, await get_load(tx, key), is_first=is_first))
 
 
 def report_resumption(tx: Tx, key: TaskKey, run: int) -> None:
@@ -56,7 +56,7 @@ def report_offers(tx: Tx, counts: OfferCounts) -> None:
 
 async def report_end(tx: Tx, key: TaskKey) -> None:
     """Report and count the end of a load, in the transaction that ends it."""
-    after_commit(tx, partial(_log_end, key, await read_load(tx, key)))
+    after_commit(tx, partial(_log_end, key, await get_load(tx, key)))
 
 
 def _names(key: TaskKey) -> dict[str, Any]:

@@ -15,7 +15,7 @@ async def require_task(tx: Tx, key: TaskKey) -> Task:
     Raises:
         NotFound: the task does not exist.
     """
-    task = await reading.get_task(tx, key)
+    task = await reading.find_task(tx, key)
     if task is None:
         raise key.not_found()
     return task

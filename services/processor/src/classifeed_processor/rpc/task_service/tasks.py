@@ -145,9 +145,9 @@ class TaskMethods:
         keys = [task_key("names", name) for name in request.names]
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             if request.with_tasks:
-                tasks = await reading.find_standings(tx, keys)
+                tasks = await reading.list_standings(tx, keys)
                 return FindTasksResponse(names=[task.name for task in tasks], tasks=tasks)
-            found = await reading.find_tasks(tx, keys)
+            found = await reading.list_known(tx, keys)
         return FindTasksResponse(names=[key.name for key in found])
 
     async def _read_task(self, key: TaskKey) -> Task:
