@@ -145,8 +145,8 @@ class Load:
 class Owner:
     """Takes requests and steps sweeps, each in a separate transaction, like the consumer and the job."""
 
-    def __init__(self, db: Database) -> None:
-        self.db = db
+    def __init__(self, database: Database) -> None:
+        self.database = database
         self.guard = Guard()
         self.moderation: Moderation = ApprovedBySetting()
         self.requests_pictures = False
@@ -157,7 +157,7 @@ class Owner:
             self.sweeps.append(run)
 
     async def take(self, requests: Iterable[OfferBatch | TaskEnd | RunCheck]) -> Results:
-        async with self.db.transaction() as tx:
+        async with self.database.transaction() as tx:
             return await apply_requests(
                 tx,
                 list(requests),
@@ -168,7 +168,7 @@ class Owner:
             )
 
     async def step(self, run: RunKey, *, slice_offers: int = 1000) -> Step:
-        async with self.db.transaction() as tx:
+        async with self.database.transaction() as tx:
             step = await sweep_step(tx, run, guard=self.guard, slice_offers=slice_offers)
         if not step.more:
             self.sweeps.remove(run)
@@ -190,7 +190,7 @@ class Owner:
     async def rows(self, load: Load | None = None) -> dict[str, tuple[Any, ...]]:
         """Return external_id → (status, origin, title, price, last_task_id, last_change, version) of a namespace."""
         namespace = Namespace(load.seller, load.namespace) if load else Namespace("seller", "default")
-        async with self.db.connection() as connection:
+        async with self.database.connection() as connection:
             cursor = await connection.execute(
                 "SELECT external_id, status, origin, content, last_task_id, last_change, version FROM offers"
                 " WHERE seller_id = %s AND namespace = %s",
@@ -209,16 +209,16 @@ class Owner:
 class Publishing:
     """Publishes offers to a receiver as the service does, with the worker that resets marks."""
 
-    def __init__(self, db: Database, receiver: ReceiverClient, *, slice_offers: int = 100) -> None:
-        self.db = db
+    def __init__(self, database: Database, receiver: ReceiverClient, *, slice_offers: int = 100) -> None:
+        self.database = database
         self._registry = Registry()
         register_republish(self._registry, slice_offers=slice_offers)
         self.jobs = JobStore(tasks=self._registry)
-        self.republisher = Republisher(db, RepublishJobs(self.jobs), self._restart)
-        self.publish_offers = PublishOffers(db, receiver, self.republisher)
-        self.watch = PublicationWatch(db)
+        self.republisher = Republisher(database, RepublishJobs(self.jobs), self._restart)
+        self.publish_offers = PublishOffers(database, receiver, self.republisher)
+        self.watch = PublicationWatch(database)
         self.pusher = MarkPusher(
-            db,
+            database,
             name="offers",
             select_due=publishing.SELECT_DUE,
             advance=publishing.ADVANCE,
@@ -229,15 +229,15 @@ class Publishing:
             idle_every_s=0.05,
             max_idle_s=0.05,
             max_backoff_s=0.1,
-            leases=Leases(db, process_holder("test"), 2),
+            leases=Leases(database, process_holder("test"), 2),
         )
 
         self.may_withdraw = True
         self.comparison = RegistryComparison(
-            db,
+            database,
             receiver,
             self.publish_offers.publisher,
-            Leases(db, process_holder("test"), 2),
+            Leases(database, process_holder("test"), 2),
             schema=schema(),
             find_unequal=publishing.find_unequal,
             publish_again=publishing.publish_again,
@@ -254,7 +254,7 @@ class Publishing:
         await self.pusher.restart(tx)
 
     def new_worker(self) -> Worker:
-        return Worker(self.db, self.jobs, self._registry, queues={QUEUE: 1})
+        return Worker(self.database, self.jobs, self._registry, queues={QUEUE: 1})
 
     @asynccontextmanager
     async def running(self, *, worker: bool = True, comparison: bool = False) -> AsyncIterator[None]:
@@ -281,7 +281,7 @@ class Publishing:
         return not self.watch.blocked() and await self.pusher.backlog() == 0
 
     async def fetch(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
-        async with self.db.connection() as connection:
+        async with self.database.connection() as connection:
             return await (await connection.execute(sql, parameters)).fetchall()
 
 
@@ -289,21 +289,21 @@ NewPublishing = Callable[..., Publishing]
 
 
 @pytest.fixture
-def new_publishing(db: Database) -> NewPublishing:
+def new_publishing(database: Database) -> NewPublishing:
     def make(receiver: ReceiverClient, **options: int) -> Publishing:
-        return Publishing(db, receiver, **options)
+        return Publishing(database, receiver, **options)
 
     return make
 
 
 @pytest.fixture
-async def db(migrated_database: MigratedDatabase) -> Database:
+async def database(migrated_database: MigratedDatabase) -> Database:
     return await migrated_database("classifeed_offers", "offers")
 
 
 @pytest.fixture
-def owner(db: Database) -> Owner:
-    return Owner(db)
+def owner(database: Database) -> Owner:
+    return Owner(database)
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ CLEAN_UP = offers_clean_up(history_days=30, removed_days=45)
 
 
 @pytest.fixture
-async def db(migrated_database: MigratedDatabase) -> Database:
+async def database(migrated_database: MigratedDatabase) -> Database:
     return await migrated_database("classifeed_offers", "offers")
 
 
@@ -30,8 +30,8 @@ def days(number: float) -> datetime:
     return AT - timedelta(days=number)
 
 
-async def insert_task(db: Database, task_id: int, age_days: float, outcome: str | None = "COMPLETED") -> None:
-    async with db.transaction() as tx:
+async def insert_task(database: Database, task_id: int, age_days: float, outcome: str | None = "COMPLETED") -> None:
+    async with database.transaction() as tx:
         key = ("s", "default", task_id)
         await tx.execute(
             "INSERT INTO task_heads VALUES (%s, %s, %s, 1) ON CONFLICT (seller_id, namespace)"
@@ -51,9 +51,15 @@ async def insert_task(db: Database, task_id: int, age_days: float, outcome: str 
 
 
 async def insert_offer(
-    db: Database, name: str, age_days: float, *, status: str = "REMOVED", published: int = 5, namespace: str = "default"
+    database: Database,
+    name: str,
+    age_days: float,
+    *,
+    status: str = "REMOVED",
+    published: int = 5,
+    namespace: str = "default",
 ) -> None:
-    async with db.transaction() as tx:
+    async with database.transaction() as tx:
         await tx.execute(
             "INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status,"
             " last_task_id, last_change, moderation, version, published_version, updated_at)"
@@ -63,86 +69,87 @@ async def insert_offer(
         )
 
 
-async def values(db: Database, query: str) -> list[Any]:
-    async with db.transaction() as tx:
+async def values(database: Database, query: str) -> list[Any]:
+    async with database.transaction() as tx:
         return [row[0] for row in await (await tx.execute(query)).fetchall()]
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 2000])
 async def test_what_overtaken_tasks_left_goes_after_its_time(
-    db: Database, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
+    database: Database, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
     monkeypatch.setattr(cleaning, "_ROWS", rows_at_once)
     for task_id, age in ((1, 90), (2, 31), (3, 29), (4, 1)):
-        await insert_task(db, task_id, age)
-    removed = await offers_clean_up(history_days=30, removed_days=45).run(db, AT)
+        await insert_task(database, task_id, age)
+    removed = await offers_clean_up(history_days=30, removed_days=45).run(database, AT)
     assert removed == 8
-    assert await values(db, "SELECT DISTINCT task_id FROM applied_batches ORDER BY 1") == [3, 4]
-    assert await values(db, "SELECT task_id FROM task_ends ORDER BY 1") == [3, 4]
+    assert await values(database, "SELECT DISTINCT task_id FROM applied_batches ORDER BY 1") == [3, 4]
+    assert await values(database, "SELECT task_id FROM task_ends ORDER BY 1") == [3, 4]
 
 
-async def test_newest_task_of_a_namespace_can_be_asked_for_whatever_its_age(db: Database) -> None:
+async def test_newest_task_of_a_namespace_can_be_asked_for_whatever_its_age(database: Database) -> None:
     """It may still be open: a batch that is sent again must not be applied twice."""
-    await insert_task(db, 1, 400)
-    await insert_task(db, 2, 300)
-    await CLEAN_UP.run(db, AT)
-    assert await values(db, "SELECT count(*) FROM applied_batches WHERE task_id = 2") == [3]
-    assert await values(db, "SELECT task_id FROM task_ends") == [2]
+    await insert_task(database, 1, 400)
+    await insert_task(database, 2, 300)
+    await CLEAN_UP.run(database, AT)
+    assert await values(database, "SELECT count(*) FROM applied_batches WHERE task_id = 2") == [3]
+    assert await values(database, "SELECT task_id FROM task_ends") == [2]
 
 
-async def test_end_whose_sweep_has_not_ended_stays(db: Database) -> None:
-    await insert_task(db, 1, 400, outcome=None)
-    await insert_task(db, 2, 1)
-    await CLEAN_UP.run(db, AT)
-    assert await values(db, "SELECT task_id FROM task_ends ORDER BY 1") == [1, 2]
+async def test_end_whose_sweep_has_not_ended_stays(database: Database) -> None:
+    await insert_task(database, 1, 400, outcome=None)
+    await insert_task(database, 2, 1)
+    await CLEAN_UP.run(database, AT)
+    assert await values(database, "SELECT task_id FROM task_ends ORDER BY 1") == [1, 2]
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 2000])
 async def test_removed_offers_go_once_the_search_has_forgotten_them(
-    db: Database, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
+    database: Database, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
     defaults = cleaning.remove_offers.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "limit", rows_at_once)
     for namespace in ("default", "other"):
         for name, age in (("a", 46), ("b", 60), ("young", 44)):
-            await insert_offer(db, name, age, namespace=namespace)
-        await insert_offer(db, "unpublished", 400, published=4, namespace=namespace)
-        await insert_offer(db, "alive", 400, status="ACTIVE", namespace=namespace)
-    assert await offers_clean_up(history_days=30, removed_days=45).run(db, AT) == 4
-    names = await values(db, "SELECT external_id FROM offers ORDER BY namespace, external_id")
+            await insert_offer(database, name, age, namespace=namespace)
+        await insert_offer(database, "unpublished", 400, published=4, namespace=namespace)
+        await insert_offer(database, "alive", 400, status="ACTIVE", namespace=namespace)
+    assert await offers_clean_up(history_days=30, removed_days=45).run(database, AT) == 4
+    names = await values(database, "SELECT external_id FROM offers ORDER BY namespace, external_id")
     assert names == ["alive", "unpublished", "young"] * 2
 
 
-async def test_sizes_go_with_the_days_that_nothing_is_compared_with(db: Database) -> None:
-    async with db.transaction() as tx:
+async def test_sizes_go_with_the_days_that_nothing_is_compared_with(database: Database) -> None:
+    async with database.transaction() as tx:
         days_of_size = "SELECT 's', 'default', %s::date - n, 5 FROM generate_series(0, 9) n"
         await tx.execute(f"INSERT INTO namespace_sizes {days_of_size}", (AT,))
-    assert await CLEAN_UP.run(db, AT) == 2
-    assert await values(db, "SELECT count(*) FROM namespace_sizes WHERE day >= '2026-11-19'") == [8]
+    assert await CLEAN_UP.run(database, AT) == 2
+    assert await values(database, "SELECT count(*) FROM namespace_sizes WHERE day >= '2026-11-19'") == [8]
 
 
-async def test_offer_that_a_load_brings_back_meanwhile_stays(db: Database) -> None:
+async def test_offer_that_a_load_brings_back_meanwhile_stays(database: Database) -> None:
     """The load has read the removed offer and is about to change it: the clean-up waits, and finds it alive."""
-    await insert_offer(db, "back", 60)
-    async with db.transaction() as tx:
+    await insert_offer(database, "back", 60)
+    async with database.transaction() as tx:
         await applying.lock_heads(tx, {Namespace("s", "default")})
         states = await applying.list_offers(tx, Namespace("s", "default"), {"back"}, with_content=False)
-        cleaner = asyncio.create_task(CLEAN_UP.run(db, AT))
+        cleaner = asyncio.create_task(CLEAN_UP.run(database, AT))
         async with asyncio.timeout(60):
             while not cleaner.done() and not await values(
-                db, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+                database,
+                "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
             ):
                 await asyncio.sleep(0.01)
         assert states["back"].offer_id
         changed = await tx.execute("UPDATE offers SET status = 'ACTIVE', version = 6 WHERE external_id = 'back'")
         assert changed.rowcount == 1, "the load's change came to nothing"
     await cleaner
-    assert await values(db, "SELECT status FROM offers") == ["ACTIVE"]
+    assert await values(database, "SELECT status FROM offers") == ["ACTIVE"]
 
 
-async def test_what_goes_is_found_by_an_index(db: Database) -> None:
-    async with db.transaction() as tx:
+async def test_what_goes_is_found_by_an_index(database: Database) -> None:
+    async with database.transaction() as tx:
         await tx.execute(
             "INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status,"
             " last_task_id, last_change, moderation, version, published_version)"
@@ -153,5 +160,5 @@ async def test_what_goes_is_found_by_an_index(db: Database) -> None:
         await tx.execute("ANALYZE offers")
     for name in ("find_removed", "delete_batches", "delete_ends"):
         query = cleaning_store._SQL[name]
-        async with db.transaction() as tx:
+        async with database.transaction() as tx:
             assert "offers" not in await scanned_tables(tx, query, {"before": AT, "limit": 10}), name

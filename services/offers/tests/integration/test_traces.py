@@ -67,13 +67,13 @@ async def sweeps(owner: Owner, records: Records, new_load: type[Load]) -> Sweeps
     loads = {seller: new_load([records.good("1"), records.good("2")], seller=seller) for seller in TRACES}
     poll = [sent(seller, request) for seller, load in loads.items() for request in load.messages]
     with processing("offers", poll):
-        async with owner.db.transaction() as tx:
+        async with owner.database.transaction() as tx:
             await handler.handle(tx, poll)
     return sweeps
 
 
 async def test_results_and_sweeps_of_a_poll_belong_to_the_traces_of_their_loads(owner: Owner, sweeps: Sweeps) -> None:
-    async with owner.db.connection() as connection:
+    async with owner.database.connection() as connection:
         cursor = await connection.execute("SELECT key, headers FROM outbox ORDER BY id")
         results = [(bytes(key).decode(), headers["traceparent"][3:35]) for key, headers in await cursor.fetchall()]
     assert results == list(TRACES.items()), "a batch each; the ends follow from sweeps"
@@ -87,7 +87,7 @@ async def push(owner: Owner, new_publishing: NewPublishing, documents: Documents
 
 
 async def due(owner: Owner) -> list[DueOffer]:
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         return await fetch_as(tx, DueOffer, publishing.SELECT_DUE, {"limit": 500, "above": 0})
 
 
@@ -117,7 +117,7 @@ async def test_of_many_pushes_of_a_load_fewer_and_fewer_are_seen(
 async def test_what_is_pushed_long_after_a_load_is_no_part_of_its_trace(
     owner: Owner, sweeps: Sweeps, new_publishing: NewPublishing
 ) -> None:
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         await tx.execute("UPDATE task_heads SET moved_at = moved_at - interval '1 day'")
     documents = Documents()
     await push(owner, new_publishing, documents, await due(owner))

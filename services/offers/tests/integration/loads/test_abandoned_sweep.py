@@ -30,14 +30,14 @@ def tasks() -> Mapping[str, Task]:
     return {TASK: replace(registry[TASK], backoff=Fixed(0.01))}
 
 
-async def ends(db: Database) -> list[TaskEndResult]:
-    async with db.transaction() as tx:
+async def ends(database: Database) -> list[TaskEndResult]:
+    async with database.transaction() as tx:
         rows = await (await tx.execute("SELECT value FROM outbox ORDER BY id")).fetchall()
     return [TaskEndResult.FromString(value) for (value,) in rows]
 
 
-async def job_of(db: Database, store: JobStore, number: int) -> Job:
-    async with db.transaction() as tx:
+async def job_of(database: Database, store: JobStore, number: int) -> Job:
+    async with database.transaction() as tx:
         rows = await (await tx.execute("SELECT job_id FROM dl_jobs_all ORDER BY created_at")).fetchall()
         job = await store.get(tx, rows[number][0])
     assert job is not None
@@ -47,18 +47,18 @@ async def job_of(db: Database, store: JobStore, number: int) -> Job:
 async def sweeping(owner: Owner, store: JobStore, load: Load) -> None:
     """Apply a whole run and enqueue its sweep as a job."""
     await owner.take(load.messages)
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         await SweepJobs(store, guard=Guard()).start(tx, owner.sweeps.pop())
 
 
-async def run_jobs(db: Database, store: JobStore, tasks: Mapping[str, Task], number: int) -> Job:
+async def run_jobs(database: Database, store: JobStore, tasks: Mapping[str, Task], number: int) -> Job:
     """Work until the job has ended."""
     stop = asyncio.Event()
-    worker = Worker(db, store, tasks, queues={QUEUE: 1}, drain_grace_s=1, claim_backoff_s=0.2)
+    worker = Worker(database, store, tasks, queues={QUEUE: 1}, drain_grace_s=1, claim_backoff_s=0.2)
     running = asyncio.create_task(worker.run(stop))
     try:
         async with asyncio.timeout(120):
-            while (job := await job_of(db, store, number)).status not in {"failed", "succeeded"}:
+            while (job := await job_of(database, store, number)).status not in {"failed", "succeeded"}:
                 await asyncio.sleep(0.02)
     finally:
         stop.set()
@@ -67,7 +67,7 @@ async def run_jobs(db: Database, store: JobStore, tasks: Mapping[str, Task], num
 
 
 async def test_fifth_unknown_fault_ends_the_run_incomplete_and_the_next_run_sweeps(
-    db: Database,
+    database: Database,
     owner: Owner,
     records: Records,
     new_load: type[Load],
@@ -84,29 +84,31 @@ async def test_fifth_unknown_fault_ends_the_run_incomplete_and_the_next_run_swee
 
     with monkeypatch.context() as broken:
         broken.setattr(sweep_module, "sweep_step", fault)
-        job = await run_jobs(db, store, tasks, 0)
+        job = await run_jobs(database, store, tasks, 0)
     assert (job.status, job.reason, job.unknown_faults) == ("failed", "UNKNOWN_FAULTS", 5)
-    (result,) = await ends(db)
+    (result,) = await ends(database)
     assert (result.task_id, result.run, result.outcome) == (2, 1, TASK_END_OUTCOME_INCOMPLETE)
     assert len(await owner.alive()) == 4
 
     await sweeping(owner, store, new_load(file, task=2, run=2))
-    assert (await run_jobs(db, store, tasks, 1)).status == "succeeded"
-    assert [(end.run, end.outcome, end.removed) for end in (await ends(db))[1:]] == [(2, TASK_END_OUTCOME_COMPLETED, 3)]
+    assert (await run_jobs(database, store, tasks, 1)).status == "succeeded"
+    assert [(end.run, end.outcome, end.removed) for end in (await ends(database))[1:]] == [
+        (2, TASK_END_OUTCOME_COMPLETED, 3)
+    ]
     assert await owner.alive() == {"0"}
 
 
 async def test_canceled_sweep_ends_the_run_incomplete_once(
-    db: Database, owner: Owner, records: Records, new_load: type[Load], tasks: Mapping[str, Task]
+    database: Database, owner: Owner, records: Records, new_load: type[Load], tasks: Mapping[str, Task]
 ) -> None:
     store = JobStore(tasks=tasks)
     await owner.load(new_load([records.good(str(i)) for i in range(4)]))
     await sweeping(owner, store, new_load([records.good("0")], task=2))
-    job = await job_of(db, store, 0)
-    await JobAdmin(db, store).cancel(job.job_id, by="anna")
-    assert [end.outcome for end in await ends(db)] == [TASK_END_OUTCOME_INCOMPLETE]
+    job = await job_of(database, store, 0)
+    await JobAdmin(database, store).cancel(job.job_id, by="anna")
+    assert [end.outcome for end in await ends(database)] == [TASK_END_OUTCOME_INCOMPLETE]
     # An operator's retry has nothing to do, because the run has ended.
-    assert await JobAdmin(db, store).retry(job.job_id, by="anna")
-    assert (await run_jobs(db, store, tasks, 0)).status == "succeeded"
-    assert len(await ends(db)) == 1
+    assert await JobAdmin(database, store).retry(job.job_id, by="anna")
+    assert (await run_jobs(database, store, tasks, 0)).status == "succeeded"
+    assert len(await ends(database)) == 1
     assert len(await owner.alive()) == 4

@@ -91,7 +91,7 @@ async def test_unchanged_offers_are_never_written(owner: Owner, records: Records
     await owner.load(new_load(offers, batch_size=100))
 
     async def footprint() -> tuple[Any, list[tuple[Any, ...]]]:
-        async with owner.db.connection() as connection:
+        async with owner.database.connection() as connection:
             await connection.execute("SELECT pg_stat_force_next_flush()")
             stats = await (
                 await connection.execute(
@@ -104,12 +104,12 @@ async def test_unchanged_offers_are_never_written(owner: Owner, records: Records
         return stats, rows
 
     # Statistics of the loading connection arrive once it has flushed them.
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         await tx.execute("SELECT pg_stat_force_next_flush()")
     before = await footprint()
     results = await owner.load(new_load(offers, task=2, batch_size=100))
     rerun = await owner.load(new_load(offers, task=2, run=2, batch_size=100))
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         await tx.execute("SELECT pg_stat_force_next_flush()")
 
     assert counts_of(results) == {"unchanged": 300}
@@ -210,7 +210,7 @@ async def test_results_that_were_not_kept_are_refused(owner: Owner, records: Rec
     """Rows from before results were kept: the run must be sent again under a higher number."""
     load = new_load([records.good("a")])
     await owner.load(load)
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         await tx.execute("UPDATE applied_batches SET result = NULL")
         await tx.execute("UPDATE task_ends SET digest = NULL")
     batch, end = await owner.take(load.messages)
@@ -226,25 +226,25 @@ async def test_a_check_gets_its_reply_in_its_place(owner: Owner, records: Record
 
 
 async def test_a_sweep_that_was_ended_before_its_time_begins_again_when_the_end_is_repeated(
-    db: Database, records: Records, new_load: type[Load]
+    database: Database, records: Records, new_load: type[Load]
 ) -> None:
     store = JobStore()
     load = new_load([records.good("a")])
 
     async def take() -> None:
-        async with db.transaction() as tx:
+        async with database.transaction() as tx:
             sweeps = SweepJobs(store, guard=Guard())
             await apply_requests(tx, load.messages, moderation=ApprovedBySetting(), sweeps=sweeps, guard=Guard())
 
     async def jobs() -> list[str]:
-        async with db.transaction() as tx:
+        async with database.transaction() as tx:
             return sorted(job.status for job in await store.list_jobs(tx, queue=QUEUE))
 
     await take()
     await take()
     assert await jobs() == ["queued"]
     for _ in range(2):
-        async with db.transaction() as tx:
+        async with database.transaction() as tx:
             for job in await store.list_jobs(tx, queue=QUEUE, status="queued"):
                 await store.cancel(tx, job.job_id)
         assert "queued" not in await jobs()
@@ -471,7 +471,7 @@ async def test_tasks_of_one_poll_see_what_the_earlier_one_did(
 async def test_the_end_of_a_task_drops_what_it_has_seen(owner: Owner, records: Records, new_load: type[Load]) -> None:
     await owner.take(new_load([records.good("a")]).batches)  # this run never ends
     await owner.load(new_load([records.good("a"), records.good("b")], run=2))
-    async with owner.db.connection() as connection:
+    async with owner.database.connection() as connection:
         row = await (
             await connection.execute(
                 "SELECT count(*), count(seen), (SELECT count(*) FROM sweep_slices) FROM applied_batches"
@@ -502,11 +502,11 @@ async def test_nul_in_any_text_of_a_request_stops_nobody(owner: Owner, mode: Loa
             message = message_of("requests", wrong.seller_id.encode(), wrong)
             taken = Record("requests", 0, spoiled, message.key, message.value, message.headers, 0)
             try:
-                async with owner.db.transaction() as tx:
+                async with owner.database.transaction() as tx:
                     await handler.handle(tx, [taken])
             except Poison as poison:
                 refused.add(path)
-                async with owner.db.transaction() as tx:
+                async with owner.database.transaction() as tx:
                     await handler.refuse(tx, taken, str(poison))
     assert {"seller_id", "namespace", "records[0].external_id"} <= refused
     assert spoiled > 20

@@ -104,7 +104,7 @@ async def prices(owner: Owner) -> list[int]:
 
 
 async def waiting(owner: Owner) -> int:
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         [row] = await (await tx.execute("SELECT count(*) FROM waiting_changes")).fetchall()
     return int(row[0])
 
@@ -150,7 +150,7 @@ async def test_the_first_decision_counts(
     sweeps = SweepJobs(JobStore(), guard=Guard(), at_once_offers=300) if at_once_offers else owner
 
     async def take(*requests: TaskEnd) -> Results:
-        async with owner.db.transaction() as tx:
+        async with owner.database.transaction() as tx:
             results = await apply_module.apply_requests(
                 tx, list(requests), moderation=ApprovedBySetting(), sweeps=sweeps, guard=Guard()
             )
@@ -178,7 +178,7 @@ async def test_a_made_change_is_one_like_any_other(owner: Owner, held: tuple[Loa
     for name, row in (await owner.rows()).items():
         assert row[:6] == ("ACTIVE", "FEED", f"offer {name}", 1000, 2, "UPDATED")
         assert row[6] > before[name][6]
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         [row] = await (await tx.execute("SELECT count(*) FROM offers WHERE version > published_version")).fetchall()
     assert row == (40,)
 
@@ -268,7 +268,7 @@ async def test_nothing_available_any_more(
 
 
 async def available(owner: Owner) -> int:
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         rows = await (await tx.execute("SELECT content FROM offers")).fetchall()
     return sum(OfferContent.FromString(content).available for (content,) in rows)
 
@@ -440,7 +440,7 @@ async def test_an_owner_that_lost_the_run_takes_it_anew_with_the_decision(
     owner: Owner, held: tuple[Load, Results], file: MakeFile
 ) -> None:
     load, _ = held
-    async with owner.db.transaction() as tx:  # a restore from before the load
+    async with owner.database.transaction() as tx:  # a restore from before the load
         for table in ("applied_batches", "task_ends", "waiting_changes"):
             await tx.execute(f"DELETE FROM {table} WHERE task_id = 2")
         await tx.execute("UPDATE task_heads SET task_id = 1")
@@ -453,7 +453,7 @@ async def test_an_owner_that_lost_the_run_takes_it_anew_with_the_decision(
 
 async def test_an_offer_that_has_become_another_meanwhile_stays(owner: Owner, held: tuple[Load, Results]) -> None:
     load, _ = held
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         for change in (
             "UPDATE offers SET origin = 'MANUAL' WHERE external_id = '00'",
             "UPDATE offers SET status = 'REMOVED' WHERE external_id = '01'",
@@ -491,19 +491,19 @@ async def test_what_nobody_waits_for_is_cleaned_up(
 ) -> None:
     load, _ = held
     clean_up = offers_clean_up(history_days=30, removed_days=45)
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         [[now]] = await (await tx.execute("SELECT clock_timestamp()")).fetchall()
-    await clean_up.run(owner.db, now)
+    await clean_up.run(owner.database, now)
     assert await waiting(owner) == 40, "it waits for a decision"
     await owner.take([load.decided(REJECT)])
     monkeypatch.setattr("classifeed_offers.app.clean_up._ROWS", 15)
-    await offers_clean_up(history_days=30, removed_days=45).run(owner.db, now)
+    await offers_clean_up(history_days=30, removed_days=45).run(owner.database, now)
     assert await waiting(owner) == 0
     await owner.load(file(3, price=1000))
     newer = file(4)
     await owner.take(newer.batches[:1])
     assert await waiting(owner) == 40
-    await offers_clean_up(history_days=30, removed_days=45).run(owner.db, now)
+    await offers_clean_up(history_days=30, removed_days=45).run(owner.database, now)
     assert await waiting(owner) == 0
     assert end_of([*await owner.take(newer.messages), *await owner.sweep()]).outcome == COMPLETED
 

@@ -66,7 +66,7 @@ async def held(owner: Owner, goods: Goods, new_load: type[Load]) -> tuple[Load, 
 
 async def left(owner: Owner) -> tuple[int, int]:
     """Return the numbers of stored slices and of batches with `seen`."""
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         [row] = await (
             await tx.execute("SELECT (SELECT count(*) FROM sweep_slices), count(seen) FROM applied_batches")
         ).fetchall()
@@ -108,7 +108,7 @@ async def test_the_first_decision_counts(
     other = REJECT if decision == CONFIRM else CONFIRM
 
     async def take(*requests: TaskEnd) -> Results:
-        async with owner.db.transaction() as tx:
+        async with owner.database.transaction() as tx:
             results = await apply_module.apply_requests(
                 tx, list(requests), moderation=ApprovedBySetting(), sweeps=sweeps, guard=Guard()
             )
@@ -259,7 +259,7 @@ async def test_an_offer_with_errors_is_present(
 
 async def age(owner: Owner, days: int) -> None:
     """Move the sizes back by a number of days."""
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         await tx.execute("UPDATE namespace_sizes SET day = day - %s", (days,))
 
 

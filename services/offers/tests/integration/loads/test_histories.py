@@ -397,8 +397,8 @@ def play(
 
     def check(examples: int, *phases: Phase) -> None:
         with asyncio.Runner() as runner:
-            db = Database(dsn, schema="offers", application_name="histories")
-            runner.run(db.open())
+            database = Database(dsn, schema="offers", application_name="histories")
+            runner.run(database.open())
 
             @settings(
                 max_examples=examples,
@@ -410,12 +410,12 @@ def play(
             )
             @given(st.randoms(use_true_random=False))
             def histories(random: Random) -> None:
-                runner.run(Player(new_owner(db), random, next(sellers), records, new_load).play())
+                runner.run(Player(new_owner(database), random, next(sellers), records, new_load).play())
 
             try:
                 histories()
             finally:
-                runner.run(db.close())
+                runner.run(database.close())
 
     yield check
     database_server.drop(dsn)

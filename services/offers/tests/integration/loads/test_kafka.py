@@ -65,8 +65,8 @@ async def own(settings: dict[str, str]) -> None:
     """Run consumer, relay and sweeps, connected as in the bootstrap, on the test's topics."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    db = Database(settings["dsn"], schema="offers", application_name="owner", idle_in_transaction_s=3)
-    await db.open()
+    database = Database(settings["dsn"], schema="offers", application_name="owner", idle_in_transaction_s=3)
+    await database.open()
     producer = KafkaProducer(settings["bootstrap"], client_id="owner")
     await producer.start()
     outbox = Outbox()
@@ -84,7 +84,7 @@ async def own(settings: dict[str, str]) -> None:
         bootstrap=settings["bootstrap"],
         group=settings["requests"],
         topics=[settings["requests"]],
-        positions=NotifyingPositions(db, outbox.wake),
+        positions=NotifyingPositions(database, outbox.wake),
         handle=handler.handle,
         refuse=handler.refuse,
         dead_letters=DeadLetters(producer),
@@ -92,13 +92,13 @@ async def own(settings: dict[str, str]) -> None:
         session_timeout_s=6,
         max_poll_interval_s=8,
     )
-    relay = Relay(db, producer, Leases(db, process_holder("owner"), 1.0), outbox=outbox)
-    worker = Worker(db, store, registry, queues={QUEUE: 2}, heartbeat_s=1)
-    reaper = Reaper(db, registry, reaper_period_s=0.5)
+    relay = Relay(database, producer, Leases(database, process_holder("owner"), 1.0), outbox=outbox)
+    worker = Worker(database, store, registry, queues={QUEUE: 2}, heartbeat_s=1)
+    reaper = Reaper(database, registry, reaper_period_s=0.5)
     print("started", flush=True)  # noqa: T201 - the test waits for it
     await asyncio.gather(consumer.run(stop), relay.run(stop), worker.run(stop), reaper.run(stop))
     await producer.close()
-    await db.close()
+    await database.close()
 
 
 Key = tuple[str, int, int, int | str | None]
@@ -195,12 +195,12 @@ class World:
 
 
 @pytest.fixture
-async def world(kafka: EmbeddedKafka, db: Database, make_topic: MakeTopic) -> AsyncIterator[World]:
+async def world(kafka: EmbeddedKafka, database: Database, make_topic: MakeTopic) -> AsyncIterator[World]:
     """Yield topics, a producer, the replies as they arrive, and a factory of owners; all end with the test."""
     requests, results = await make_topic("requests", partitions=2), await make_topic("results", partitions=2)
     producer = KafkaProducer(kafka.bootstrap, client_id="test")
     await producer.start()
-    settings = {"dsn": db.dsn, "bootstrap": kafka.bootstrap, "requests": requests, "results": results}
+    settings = {"dsn": database.dsn, "bootstrap": kafka.bootstrap, "requests": requests, "results": results}
     processes: list[asyncio.subprocess.Process] = []
     replies, stop = Results(), asyncio.Event()
     reader = OrderedConsumer(

@@ -22,13 +22,13 @@ async def test_a_newer_task_waits_for_batches_that_are_being_applied(
     older = new_load([records.good(name) for name in "abcd"], task=1)
     newer = new_load([records.good("e")], task=2)
     await owner.take(older.batches[:1])
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         applied: Any
         [applied] = await apply_requests(
             tx, older.batches[1:], moderation=ApprovedBySetting(), sweeps=owner, guard=owner.guard
         )
         taking = asyncio.create_task(owner.take(newer.batches))
-        assert await comes_to_wait(taking, owner.db, behind=tx)
+        assert await comes_to_wait(taking, owner.database, behind=tx)
     [taken] = await taking
     assert (applied.outcome, taken.outcome) == (BATCH_OUTCOME_APPLIED, BATCH_OUTCOME_APPLIED)
     third = new_load([records.good(name) for name in "abcdgh"], task=1).batches[2:]
@@ -37,10 +37,10 @@ async def test_a_newer_task_waits_for_batches_that_are_being_applied(
 
 async def test_a_newer_task_waits_for_a_step_of_a_sweep(owner: Owner, records: Records, new_load: type[Load]) -> None:
     run = await a_sweep_that_is_due(owner, records, new_load)
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         assert (await sweep_step(tx, run, guard=owner.guard)).more
         taking = asyncio.create_task(owner.take(new_load([records.good("z")], task=3).batches))
-        assert await comes_to_wait(taking, owner.db, behind=tx)
+        assert await comes_to_wait(taking, owner.database, behind=tx)
     await taking
     result = (await owner.step(run)).result
     assert result is not None
@@ -50,11 +50,11 @@ async def test_a_newer_task_waits_for_a_step_of_a_sweep(owner: Owner, records: R
 
 async def test_a_sweep_waits_for_a_newer_task_and_sees_it(owner: Owner, records: Records, new_load: type[Load]) -> None:
     run = await a_sweep_that_is_due(owner, records, new_load)
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         newer = new_load([records.good("z")], task=3)
         await apply_requests(tx, newer.batches, moderation=ApprovedBySetting(), sweeps=owner, guard=owner.guard)
         stepping = asyncio.create_task(owner.step(run))
-        assert await comes_to_wait(stepping, owner.db, behind=tx)
+        assert await comes_to_wait(stepping, owner.database, behind=tx)
     result = (await stepping).result
     assert result is not None
     assert result.outcome == TASK_END_OUTCOME_STALE

@@ -37,7 +37,7 @@ async def test_each_link_is_sent_between_the_time_and_the_end(
     await owner.load(new_load([pictured(records, f"o{n}", f"https://a/{n}", "https://a/all") for n in range(7)]))
     await owner.load(new_load([pictured(records, "gone", "https://a/gone")], namespace="other"))
     await owner.load(new_load([records.good("new")], namespace="other", task=2))
-    parts = [part async for part in export_picture_urls(owner.db, slice_offers=3)]
+    parts = [part async for part in export_picture_urls(owner.database, slice_offers=3)]
     assert [part.WhichOneof("part") for part in parts] == ["snapshot_time", "urls", "urls", "urls", "end"]
     assert set(links(parts)) == {f"https://a/{n}" for n in range(7)} | {"https://a/all"}
     digest = UrlDigest()
@@ -50,7 +50,7 @@ async def test_no_message_has_more_than_a_thousand_links(owner_with_pictures: An
     owner = owner_with_pictures
     many = [f"https://a/{n}" for n in range(1500)]
     await owner.load(new_load([pictured(records, "a", *many), pictured(records, "b", *many[1000:])]))
-    parts = [part async for part in export_picture_urls(owner.db)]
+    parts = [part async for part in export_picture_urls(owner.database)]
     assert max(len(part.urls.urls) for part in parts) <= 1000
     assert set(links(parts)) == set(many)  # the first 1,024 of one offer, and the rest of the other
 
@@ -61,7 +61,7 @@ async def test_a_link_that_one_offer_has_throughout_is_there_whatever_loads_do(
     owner = owner_with_pictures
     batch = [pictured(records, f"o{n}", f"https://a/{n}") for n in range(4)]
     await owner.load(new_load(batch))
-    export = export_picture_urls(owner.db, slice_offers=1)
+    export = export_picture_urls(owner.database, slice_offers=1)
     sent = [await anext(export), await anext(export)]
     # The first offer was sent; another offer gets new links, and the last one changes and keeps its link.
     batch[0] = pictured(records, "o0", "https://a/new")

@@ -73,16 +73,16 @@ class Shop:
         given: dict[str, Any] = {"namespace": "offers", "reference": "default/a"} | others
         recipient = given.pop("recipient", "seller")
         result = PictureResult(url=url, attempt=attempt, **given, **kept)
-        async with self.owner.db.transaction() as tx:
+        async with self.owner.database.transaction() as tx:
             message = PictureResults(recipient=recipient, results=[result])
             return await keep_pictures(tx, [message])
 
     async def fetch(self, sql: str) -> Any:
-        async with self.owner.db.connection() as connection:
+        async with self.owner.database.connection() as connection:
             return await (await connection.execute(sql)).fetchone()
 
     async def execute(self, sql: str) -> None:
-        async with self.owner.db.connection() as connection:
+        async with self.owner.database.connection() as connection:
             await connection.execute(sql)
 
     async def pictures(self) -> dict[str, OfferPicture]:
@@ -99,7 +99,7 @@ class Shop:
         return bool((await self.fetch("SELECT pictures_requested_at IS NOT NULL FROM offers"))[0])
 
     async def document_pictures(self) -> list[str]:
-        async with self.owner.db.connection() as connection:
+        async with self.owner.database.connection() as connection:
             [due] = await fetch_as(connection, DueOffer, publishing.SELECT_DUE, {"limit": 10, "above": 0})
         return list(json.loads(compose(due).body)["picture"])
 
@@ -336,14 +336,14 @@ async def test_what_is_requested_again_is_still_due_where_the_request_is_not_kep
     await shop.load(A)
     await shop.execute("UPDATE offers SET pictures_requested_at = pictures_requested_at - interval '7201 s'")
     with pytest.raises(RuntimeError, match="no room"):
-        await PictureRequester(shop.owner.db, FullOutbox(), wait_s=7200, period_s=60).round()
+        await PictureRequester(shop.owner.database, FullOutbox(), wait_s=7200, period_s=60).round()
     assert await requested_again(shop) == [A]
 
 
 async def requested_again(shop: Shop) -> list[str]:
     await shop.execute("DELETE FROM outbox")
-    await PictureRequester(shop.owner.db, Outbox(), wait_s=7200, period_s=60).round()
-    async with shop.owner.db.connection() as connection:
+    await PictureRequester(shop.owner.database, Outbox(), wait_s=7200, period_s=60).round()
+    async with shop.owner.database.connection() as connection:
         cursor = await connection.execute("SELECT value FROM outbox WHERE topic = 'pictures.requests.v1'")
         messages = [PictureRequests.FromString(value) for (value,) in await cursor.fetchall()]
     return [it.url for message in messages for it in message.requests]

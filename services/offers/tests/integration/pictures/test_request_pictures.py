@@ -41,16 +41,16 @@ def load(owner: Any, records: Any, new_load: Any) -> Any:
     return take
 
 
-async def requested(db: Database) -> list[tuple[str, str]]:
+async def requested(database: Database) -> list[tuple[str, str]]:
     """Return the outbox in its order, as (seller, link)."""
-    async with db.connection() as connection:
+    async with database.connection() as connection:
         rows = await (await connection.execute("SELECT value FROM outbox ORDER BY id")).fetchall()
     messages = [PictureRequests.FromString(value) for (value,) in rows]
     return [(it.recipient, request.url.rpartition("/")[2]) for it in messages for request in it.requests]
 
 
 async def play(
-    db: Database, *, rate: float = 1e6, until: str = "status = ANY (%s)", again: dict[str, str] | None = None
+    database: Database, *, rate: float = 1e6, until: str = "status = ANY (%s)", again: dict[str, str] | None = None
 ) -> None:
     """Run the job that starts the others until a condition holds for all jobs; by default, until all have ended.
 
@@ -60,27 +60,27 @@ async def play(
     outbox = Outbox()
     PictureCatchUp(outbox, rate=rate, slice_offers=2).register(registry)
     store = JobStore(tasks=registry)
-    async with db.transaction() as tx:
+    async with database.transaction() as tx:
         if again is None:
             await store.enqueue(tx, QUEUE, TASK, RequestPicturesArgs(), lock_key=TASK)
         else:
             await enqueue_again(store, tx, **again)
-    worker = Worker(db, store, registry, queues={QUEUE: 1}, resources=store)
+    worker = Worker(database, store, registry, queues={QUEUE: 1}, resources=store)
     stop = asyncio.Event()
     running = asyncio.create_task(worker.run(stop))
     try:
         async with asyncio.timeout(60):
-            while await count_jobs(db, f"NOT ({until})"):
+            while await count_jobs(database, f"NOT ({until})"):
                 await asyncio.sleep(0.02)
     finally:
         stop.set()
         await running
 
 
-async def count_jobs(db: Database, condition: str) -> int:
+async def count_jobs(database: Database, condition: str) -> int:
     """Return how many jobs fulfil a condition on their rows; its parameter is the list of terminal statuses."""
     parameters = [sorted(TERMINAL)] if "%s" in condition else []
-    async with db.connection() as connection:
+    async with database.connection() as connection:
         cursor = await connection.execute(f"SELECT count(*) FROM dl_jobs WHERE {condition}", parameters)
         row = await cursor.fetchone()
     assert row is not None
@@ -92,30 +92,30 @@ async def test_each_offer_from_before_is_requested_once(owner: Any, load: Any) -
     await owner.take([])
     owner.requests_pictures = True
     await load("a", "plain", "b", "c", "d", "new", task=2)
-    assert await requested(owner.db) == [], "the replies of loads are not in the outbox here"
-    await play(owner.db)
-    assert [link for _, link in await requested(owner.db)] == ["a.jpg", "b.jpg", "c.jpg", "d.jpg"]
-    async with owner.db.connection() as connection:
+    assert await requested(owner.database) == [], "the replies of loads are not in the outbox here"
+    await play(owner.database)
+    assert [link for _, link in await requested(owner.database)] == ["a.jpg", "b.jpg", "c.jpg", "d.jpg"]
+    async with owner.database.connection() as connection:
         rows = await (await connection.execute("SELECT pictures FROM offers WHERE external_id = 'a'")).fetchall()
     [[records]] = rows
     [picture] = read_pictures(records)
     assert (picture.state, picture.task_id) == (OFFER_PICTURE_STATE_AWAITED, 1)
-    await play(owner.db)
-    assert len(await requested(owner.db)) == 4
+    await play(owner.database)
+    assert len(await requested(owner.database)) == 4
 
 
 async def test_removed_offers_request_nothing(owner: Any, load: Any) -> None:
     await load("a", "b")
     await load("a", task=2)
-    await play(owner.db)
-    assert [link for _, link in await requested(owner.db)] == ["a.jpg"]
+    await play(owner.database)
+    assert [link for _, link in await requested(owner.database)] == ["a.jpg"]
 
 
 async def test_a_seller_with_many_offers_lets_the_others_pass(owner: Any, load: Any) -> None:
     await load(*(f"m{number:02}" for number in range(20)), seller="big")
     await load("a", "b", seller="small")
-    await play(owner.db)
-    sellers = [seller for seller, _ in await requested(owner.db)]
+    await play(owner.database)
+    sellers = [seller for seller, _ in await requested(owner.database)]
     assert (sellers.count("big"), sellers.count("small")) == (20, 2)
     assert sellers.index("small") < 10, "not behind all of the big one"
 
@@ -124,7 +124,7 @@ async def test_a_slice_that_is_done_again_requests_nothing_twice(owner: Any, loa
     await load("a", "b", "c")
     counts = []
     for _ in range(2):
-        async with owner.db.transaction() as tx:
+        async with owner.database.transaction() as tx:
             await applying.lock_heads(tx, {SELLER}, create=False)
             done = await request_next_offers(tx, SELLER, after="", limit=2, again=False, outbox=Outbox())
             counts.append((done.last, done.offers))
@@ -134,15 +134,15 @@ async def test_a_slice_that_is_done_again_requests_nothing_twice(owner: Any, loa
 async def test_the_rate_of_a_seller_is_kept(owner: Any, load: Any) -> None:
     """Two offers per slice at one in 50 s: the next slice is due in 100 s."""
     await load("a", "b", "c", "d")
-    await play(owner.db, rate=0.02, until="status = ANY (%s) OR coalesce(waits_for, '') = 'time'")
-    assert [link for _, link in await requested(owner.db)] == ["a.jpg", "b.jpg"]
+    await play(owner.database, rate=0.02, until="status = ANY (%s) OR coalesce(waits_for, '') = 'time'")
+    assert [link for _, link in await requested(owner.database)] == ["a.jpg", "b.jpg"]
     later = "available_at BETWEEN clock_timestamp() + interval '30 s' AND clock_timestamp() + interval '100 s'"
-    assert await count_jobs(owner.db, f"waits_for = 'time' AND {later}") == 1
+    assert await count_jobs(owner.database, f"waits_for = 'time' AND {later}") == 1
 
 
-async def states(db: Database) -> dict[str, list[Any]]:
+async def states(database: Database) -> dict[str, list[Any]]:
     """Return the states of pictures by the ids of their offers."""
-    async with db.connection() as connection:
+    async with database.connection() as connection:
         rows = await (await connection.execute("SELECT external_id, pictures FROM offers")).fetchall()
     return {external_id: [it.state for it in read_pictures(records)] for external_id, records in rows}
 
@@ -154,7 +154,7 @@ async def test_all_are_requested_again_whatever_is_known_of_them(owner: Any, loa
     await load("a", "b", "c", "deleted", "plain", task=2)
     info = PictureInfo(namespace="offers", group_id=1, name="n")
     failure, deletion = LoadFailure(code="PICTURE_NOT_FOUND"), LoadFailure(code="PICTURE_DELETED")
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         results = PictureResults(recipient="seller")
         for name, result in (
             ("a", {"info": info}),
@@ -164,28 +164,28 @@ async def test_all_are_requested_again_whatever_is_known_of_them(owner: Any, loa
             url = f"https://shop.example/{name}.jpg"
             results.results.add(url=url, namespace="offers", reference=f"default/{name}", attempt=7, **result)
         await keep_pictures(tx, [results])
-    before = await states(owner.db)
+    before = await states(owner.database)
     assert before["a"] == [OFFER_PICTURE_STATE_STORED]
-    await play(owner.db, again={})
-    assert sorted(await requested(owner.db)) == [("seller", f"{name}.jpg") for name in "abc"]
-    assert await states(owner.db) == before, "a picture is shown until it is known to be gone"
+    await play(owner.database, again={})
+    assert sorted(await requested(owner.database)) == [("seller", f"{name}.jpg") for name in "abc"]
+    assert await states(owner.database) == before, "a picture is shown until it is known to be gone"
 
 
 async def test_pictures_of_one_seller_or_namespace_are_requested_again(owner: Any, load: Any) -> None:
     owner.requests_pictures = True
     await load("a", "b", seller="one")
     await load("c", seller="other")
-    await play(owner.db, again={"seller_id": "one"})
-    assert await requested(owner.db) == [("one", "a.jpg"), ("one", "b.jpg")]
-    await play(owner.db, again={"seller_id": "other", "namespace": "default"})
-    assert (await requested(owner.db))[2:] == [("other", "c.jpg")]
+    await play(owner.database, again={"seller_id": "one"})
+    assert await requested(owner.database) == [("one", "a.jpg"), ("one", "b.jpg")]
+    await play(owner.database, again={"seller_id": "other", "namespace": "default"})
+    assert (await requested(owner.database))[2:] == [("other", "c.jpg")]
 
 
-async def test_a_request_for_all_counts_once_by_its_id(db: Database) -> None:
+async def test_a_request_for_all_counts_once_by_its_id(database: Database) -> None:
     store = JobStore(tasks=Registry())
     ids = []
     for request_id in ("first", "first", "second", "", ""):
-        async with db.transaction() as tx:
+        async with database.transaction() as tx:
             ids.append(await enqueue_again(store, tx, request_id=request_id))
     assert ids[0] == ids[1]
     assert len(set(ids)) == 4

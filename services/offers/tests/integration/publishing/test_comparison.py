@@ -35,7 +35,7 @@ async def settle(publishing: Publishing) -> None:
 
 async def put_back(owner: Owner, backup: TableBackup) -> None:
     """Restore a table whose rows another table references."""
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         await tx.execute("ALTER TABLE refused_documents DROP CONSTRAINT refused_documents_offer_id_fkey")
     await backup.restore()
 
@@ -55,7 +55,7 @@ async def test_documents_equal_a_table_that_was_restored(
     await owner.load(new_load([records.good(f"{n}") for n in range(60)], batch_size=100))
     await settle(publishing)
     kept = await alive(owner)
-    backup = TableBackup(owner.db, *tables)
+    backup = TableBackup(owner.database, *tables)
     await backup.take()
     await owner.load(new_load([records.good(f"{n}", price=70) for n in range(30, 90)], 2, batch_size=100))
     await settle(publishing)
@@ -79,7 +79,7 @@ async def test_lost_offers_are_not_withdrawn_while_requests_can_bring_them_back(
     publishing = new_publishing(receiver)
     await owner.load(new_load([records.good("kept"), records.good("changed")]))
     await settle(publishing)
-    backup = TableBackup(owner.db, "offers")
+    backup = TableBackup(owner.database, "offers")
     await backup.take()
     await owner.load(new_load([records.good("kept"), records.good("changed", price=70), records.good("lost")], 2))
     await settle(publishing)
@@ -111,7 +111,7 @@ async def test_a_late_withdrawal_does_not_hide_an_offer_that_came_back(
     await owner.load(new_load([records.good("a"), records.good("lost")]))
     await settle(publishing)
     listed, _ = await receiver.list_documents("", 10)
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         await tx.execute("DELETE FROM offers WHERE external_id = 'lost'")
     await owner.load(new_load([records.good("a"), records.good("lost", price=70)], 2))
     await settle(publishing)
@@ -156,6 +156,6 @@ async def test_an_offer_that_the_receiver_refuses_is_not_pushed_again_and_again(
     await owner.load(new_load([records.good("a", title="диван " * 1000)], 2))
     await settle(publishing)
     listed, _ = await receiver.list_documents("", 10)
-    async with owner.db.connection() as connection:
+    async with owner.database.connection() as connection:
         found = await publishing.comparison._find_unequal(connection, listed)
     assert (found.lost, found.unequal) == ([], [])

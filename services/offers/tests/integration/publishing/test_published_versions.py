@@ -25,7 +25,7 @@ async def test_a_version_is_above_the_one_before_when_the_clock_steps_back(
     owner: Owner, records: Records, new_load: type[Load], way: str
 ) -> None:
     await owner.load(new_load([records.good("a")]))
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         await tx.execute("UPDATE offers SET version = %s", (TOMORROW,))
     match way:
         case "updated":
@@ -40,7 +40,7 @@ async def test_a_version_is_above_the_one_before_when_the_clock_steps_back(
 async def test_the_mark_moves_by_version_and_never_falls(owner: Owner, records: Records, new_load: type[Load]) -> None:
     """A pusher that paused past its lease may write the mark after the next pusher."""
     await owner.load(new_load([records.good("a")]))
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         cursor = await tx.execute("UPDATE offers SET version = 7, published_version = 5 RETURNING offer_id")
         [(offer_id,)] = await cursor.fetchall()
         for pushed, mark in ((3, 5), (6, 6), (7, 7), (6, 7)):
@@ -50,7 +50,7 @@ async def test_the_mark_moves_by_version_and_never_falls(owner: Owner, records: 
 
 
 async def list_due(owner: Owner) -> list[str]:
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         rows = await fetch_as(tx, DueOffer, publishing.SELECT_DUE, {"limit": 500, "above": 0})
     return [row.external_id for row in rows]
 
@@ -82,7 +82,7 @@ async def test_after_a_republication_a_new_offer_is_published_before_its_verdict
 ) -> None:
     """A restored table has lost offers that are still searchable: a load that brings them again hides them."""
     owner.moderation = ByVerdicts()
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         await republishing.insert_request(tx, "went back", Scope(), None)
     await owner.load(new_load([records.good("a")]))
     assert await list_due(owner) == ["a"]
@@ -95,13 +95,13 @@ async def test_a_republication_begins_while_a_new_offer_is_inserted(
     owner.moderation = ByVerdicts()
 
     async def republish() -> None:
-        async with owner.db.transaction() as tx:
+        async with owner.database.transaction() as tx:
             await republishing.insert_request(tx, "went back", Scope(), None)
-        async with owner.db.transaction() as tx:
+        async with owner.database.transaction() as tx:
             await republishing.reset_slice(tx, Scope(), Scope().begin, 500)
 
     async def list_waiting() -> set[str]:
-        async with owner.db.transaction() as tx:
+        async with owner.database.transaction() as tx:
             rows = await (await tx.execute("SELECT DISTINCT locktype FROM pg_locks WHERE NOT granted")).fetchall()
         return {kind for (kind,) in rows}
 
@@ -111,7 +111,7 @@ async def test_a_republication_begins_while_a_new_offer_is_inserted(
     async def is_republished_or_waits() -> bool:
         return beginning.done() or "advisory" in await list_waiting()
 
-    async with owner.db.transaction() as blocker:
+    async with owner.database.transaction() as blocker:
         await blocker.execute("LOCK TABLE applied_batches IN SHARE MODE")  # written after the offers
         loading = asyncio.create_task(owner.load(new_load([records.good("a")])))
         await until(is_inserted)

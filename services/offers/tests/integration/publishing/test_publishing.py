@@ -115,7 +115,7 @@ async def test_the_pusher_publishes_all_and_an_unpublishable_one_blocks_nobody(
             await asyncio.sleep(0.05)
     assert "seller/default/retry" in fake.documents
     assert "seller/default/invalid" not in fake.documents
-    async with owner.db.connection() as connection:
+    async with owner.database.connection() as connection:
         cursor = await connection.execute("SELECT count(*) FROM offers WHERE version <> published_version")
         assert await cursor.fetchone() == (0,)
 
@@ -124,14 +124,14 @@ async def test_the_mark_does_not_wait_for_a_load(owner: Owner, records: Records,
     await owner.load(new_load([records.good(name) for name in "abc"]))
     rows = await list_due(owner)
     marks = {"offer_ids": [row[0] for row in rows], "versions": [row[1] for row in rows]}
-    async with owner.db.transaction() as load, owner.db.transaction(timeout_s=25) as mark:
+    async with owner.database.transaction() as load, owner.database.transaction(timeout_s=25) as mark:
         await load.execute("UPDATE offers SET version = version + 1 WHERE external_id = 'b'")
         await mark.execute(publishing.ADVANCE, marks)
     assert [due.external_id for due in await list_due(owner)] == ["b"]
 
 
 async def list_due(owner: Owner) -> list[DueOffer]:
-    async with owner.db.transaction() as tx:
+    async with owner.database.transaction() as tx:
         return await fetch_as(tx, DueOffer, publishing.SELECT_DUE, {"limit": 500, "above": 0})
 
 

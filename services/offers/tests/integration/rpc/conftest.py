@@ -33,15 +33,15 @@ def moderation() -> Moderation:
 
 @pytest.fixture
 async def target(
-    db: Database,
+    database: Database,
     rpc_server: StartServer,
     new_publishing: NewPublishing,
     moderation: Moderation,
     picture_jobs: JobStore | None,
 ) -> str:
     publishing = new_publishing(None)
-    update_offer = UpdateOffer(db, Outbox(), moderation, requests_pictures=True)
-    service = OfferService(db, update_offer, publishing.republisher, publishing.pusher.backlog, picture_jobs)
+    update_offer = UpdateOffer(database, Outbox(), moderation, requests_pictures=True)
+    service = OfferService(database, update_offer, publishing.republisher, publishing.pusher.backlog, picture_jobs)
     return await rpc_server("offers", Servicer.of(add_OfferServiceServicer_to_server, service))
 
 

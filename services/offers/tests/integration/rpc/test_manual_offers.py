@@ -69,7 +69,7 @@ class Scene:
         return await self.offers.DeleteOffer(request)
 
     async def sent(self, topic: str, kind: Any) -> list[Any]:
-        async with self.owner.db.connection() as connection:
+        async with self.owner.database.connection() as connection:
             rows = await connection.execute("SELECT value FROM outbox WHERE topic = %s ORDER BY 1", (topic,))
             return [kind.FromString(row[0]) for row in await rows.fetchall()]
 
@@ -198,11 +198,13 @@ async def test_a_wrong_change_names_its_field(
     assert await scene.get() == before
 
 
-async def test_a_change_waits_for_the_batch_of_a_load_and_comes_wholly_after_it(scene: Scene, db: Database) -> None:
-    async with db.transaction() as tx:
+async def test_a_change_waits_for_the_batch_of_a_load_and_comes_wholly_after_it(
+    scene: Scene, database: Database
+) -> None:
+    async with database.transaction() as tx:
         await applying.lock_heads(tx, {Namespace("seller", "default")})
         change = asyncio.create_task(scene.change("a", OfferContent(stock_quantity=5), "stock_quantity"))
-        assert await comes_to_wait(change, db, behind=tx)
+        assert await comes_to_wait(change, database, behind=tx)
     assert (await change).content.stock_quantity == 5
 
 

@@ -129,12 +129,12 @@ async def test_a_wrong_request_is_refused(offers: OfferServiceStub, request_: Li
     assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_pictures_are_requested_again_by_a_job(offers: OfferServiceStub, db: Database) -> None:
+async def test_pictures_are_requested_again_by_a_job(offers: OfferServiceStub, database: Database) -> None:
     request = RequestPicturesRequest(parent="sellers/seller/feeds/default", request_id="r")
     first, repeated = [await offers.RequestPictures(request) for _ in range(2)]
     assert first.job_id
     assert repeated.job_id == first.job_id
-    async with db.connection() as connection:
+    async with database.connection() as connection:
         rows = await (await connection.execute("SELECT job_id::text, args FROM dl_jobs")).fetchall()
     expected = {"seller_id": "seller", "namespace": "default", "again": True}
     assert [(job_id, expected.items() <= payload.items()) for job_id, payload in rows] == [(first.job_id, True)]

@@ -161,12 +161,12 @@ JUDGING: dict[str, Query] = {
 }
 
 
-async def test_models_and_migrations_agree(db: Database) -> None:
-    assert check_drift("classifeed_offers", db.dsn, db.schema, metadata) == []
+async def test_models_and_migrations_agree(database: Database) -> None:
+    assert check_drift("classifeed_offers", database.dsn, database.schema, metadata) == []
 
 
-async def test_no_hot_query_scans_a_table(db: Database) -> None:
-    async with db.transaction() as tx:
+async def test_no_hot_query_scans_a_table(database: Database) -> None:
+    async with database.transaction() as tx:
         for statement in SEED.split(";\n"):
             await tx.execute(statement or "SELECT 1")
         scanned = {name: await scanned_tables(tx, queries[name], given) for name, (queries, given) in HOT.items()}
@@ -177,9 +177,9 @@ async def test_no_hot_query_scans_a_table(db: Database) -> None:
     assert {name: tables for name, tables in scanned.items() if tables} == {}
 
 
-async def test_texts_that_wait_for_less_than_the_limit_are_not_read(db: Database) -> None:
+async def test_texts_that_wait_for_less_than_the_limit_are_not_read(database: Database) -> None:
     # Fails with clock_timestamp() in the condition: each poll would read a million waiting texts.
-    async with db.transaction() as tx:
+    async with database.transaction() as tx:
         for statement in SEED.split(";\n"):
             await tx.execute(statement or "SELECT 1")
         await tx.execute("UPDATE offers SET text_requested_at = clock_timestamp()")
@@ -189,8 +189,8 @@ async def test_texts_that_wait_for_less_than_the_limit_are_not_read(db: Database
     assert "text_requested_at <" in condition
 
 
-async def test_offers_that_wait_for_pictures_for_less_than_the_limit_are_not_read(db: Database) -> None:
-    async with db.transaction() as tx:
+async def test_offers_that_wait_for_pictures_for_less_than_the_limit_are_not_read(database: Database) -> None:
+    async with database.transaction() as tx:
         for statement in SEED.split(";\n"):
             await tx.execute(statement or "SELECT 1")
         await tx.execute("UPDATE offers SET pictures_requested_at = clock_timestamp()")
@@ -201,10 +201,10 @@ async def test_offers_that_wait_for_pictures_for_less_than_the_limit_are_not_rea
 
 
 @pytest.mark.parametrize("analysed", [False, True])
-async def test_the_anti_join_is_never_quadratic(db: Database, analysed: bool) -> None:
+async def test_the_anti_join_is_never_quadratic(database: Database, analysed: bool) -> None:
     """Without statistics, NOT EXISTS becomes a nested loop, which takes far longer for 50,000 offers."""
     key = RunKey(Namespace("seller1", "default"), Run(2, 1))
-    async with db.transaction() as tx:
+    async with database.transaction() as tx:
         await tx.execute(SEED.split(";\n", maxsplit=1)[0].replace("n % 20", "1"))
         await tx.execute(
             "INSERT INTO applied_batches"

@@ -62,12 +62,12 @@ ABOUT_OFFERS: dict[str, Query] = {
 }
 
 
-async def test_what_is_read_does_not_grow_with_the_namespace(db: Database) -> None:
+async def test_what_is_read_does_not_grow_with_the_namespace(database: Database) -> None:
     """Fails if verdicts about 100 texts read all 20,000 offers of a namespace, or if marks of 500 offers are compared
     with one another from the sixth execution on.
     """
     found: dict[tuple[str, bool], int] = {}
-    async with db.transaction() as tx:
+    async with database.transaction() as tx:
         # In one transaction, so that autovacuum does not see it.
         for statement in (BEFORE + ";" + SINCE).split(";\n"):
             await tx.execute(statement.strip(";\n "))
@@ -98,10 +98,10 @@ FROM generate_series(1, {OFFERS}) n
 
 @pytest.mark.parametrize("count", [picturing.count_awaited, judging.count_unanswered])
 async def test_counts_read_no_offers_that_wait_for_nothing(
-    db: Database, count: Callable[[Tx], Awaitable[object]]
+    database: Database, count: Callable[[Tx], Awaitable[object]]
 ) -> None:
     """Without statistics, the planner expects that each offer may wait, and reads the whole table."""
-    async with db.transaction() as tx:
+    async with database.transaction() as tx:
         await tx.execute(NOBODY_WAITS)
         await count(tx)
         assert await rows_scanned(tx, "offers") == 0

@@ -30,8 +30,8 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 class Outcomes:
     """Outcomes of moderation as offers receives them, and the messages and jobs that offers makes of them."""
 
-    def __init__(self, db: Database) -> None:
-        self.db, self.outbox, self.tasks = db, Outbox(), Registry()
+    def __init__(self, database: Database) -> None:
+        self.database, self.outbox, self.tasks = database, Outbox(), Registry()
         register_return(self.tasks, self.outbox, slice_offers=2)
         self.jobs = JobStore(tasks=self.tasks)
         self.handler = OutcomeHandler(self.outbox, start_return=return_starter(self.jobs))
@@ -49,7 +49,7 @@ class Outcomes:
             )
             for message in messages
         ]
-        async with self.db.transaction() as tx:
+        async with self.database.transaction() as tx:
             await self.handler.handle(tx, records)
 
     async def decide(self, external_id: str, number: int, *, is_allowed: bool = True, partition: int = 0) -> None:
@@ -71,12 +71,12 @@ class Outcomes:
     async def sent(self) -> Sequence[TextsToJudge]:
         """Return the messages to moderation since the last call."""
         query = "DELETE FROM outbox WHERE topic = 'moderation.requests.v1' RETURNING id, value"
-        async with self.db.connection() as connection:
+        async with self.database.connection() as connection:
             rows = await (await connection.execute(query)).fetchall()
         return [TextsToJudge.FromString(value) for _, value in sorted(rows)]
 
     async def count_jobs(self) -> int:
-        async with self.db.connection() as connection:
+        async with self.database.connection() as connection:
             query = "SELECT count(*) FROM dl_jobs WHERE NOT status = ANY (%s)"
             row = await (await connection.execute(query, [sorted(TERMINAL)])).fetchone()
         assert row is not None
@@ -84,7 +84,7 @@ class Outcomes:
 
     async def work(self) -> None:
         """Run the jobs until all have ended."""
-        worker, stop = Worker(self.db, self.jobs, self.tasks, queues={QUEUE: 1}), asyncio.Event()
+        worker, stop = Worker(self.database, self.jobs, self.tasks, queues={QUEUE: 1}), asyncio.Event()
         running = asyncio.create_task(worker.run(stop))
 
         async def have_ended() -> bool:
@@ -101,11 +101,11 @@ class Outcomes:
 async def outcomes(owner: Any, records: Any, new_load: Any) -> Outcomes:
     owner.moderation = ByVerdicts()
     await owner.take(new_load([records.good(name, name) for name in "abcde"], task=1).messages)
-    return Outcomes(owner.db)
+    return Outcomes(owner.database)
 
 
 async def test_the_newest_decision_of_each_partition_is_asked_for(outcomes: Outcomes) -> None:
-    check = DecisionCheck(outcomes.db, outcomes.outbox, period_s=0)
+    check = DecisionCheck(outcomes.database, outcomes.outbox, period_s=0)
     await check.round()
     assert await outcomes.sent() == [], "nothing was decided"
     await outcomes.decide("b", 20)
@@ -115,7 +115,7 @@ async def test_the_newest_decision_of_each_partition_is_asked_for(outcomes: Outc
     asked = await outcomes.sent()
     assert sorted(it.applied_decision_id for it in asked) == [5, 20]
     assert {(it.seller_id, it.namespace, len(it.texts)) for it in asked} == {("seller", "default", 0)}
-    await DecisionCheck(outcomes.db, outcomes.outbox, period_s=600).round()
+    await DecisionCheck(outcomes.database, outcomes.outbox, period_s=600).round()
     assert await outcomes.sent() == [], "another process has asked"
 
 
@@ -136,7 +136,7 @@ async def test_lost_decisions_are_sent_with_their_texts_and_lost_requests_again(
     await outcomes.decide("a", 10)
     await outcomes.decide("b", 20)
     await outcomes.decide("c", 30, is_allowed=False)
-    async with outcomes.db.connection() as connection:  # its removal was sent
+    async with outcomes.database.connection() as connection:  # its removal was sent
         await connection.execute(
             "UPDATE offers SET status = 'REMOVED', text_requested_at = NULL WHERE external_id = 'e'"
         )
@@ -152,7 +152,7 @@ async def test_lost_decisions_are_sent_with_their_texts_and_lost_requests_again(
     assert found["c"].HasField("ban")
     assert found["b"].decide_time.ToDatetime(tzinfo=UTC) == BEGIN + timedelta(seconds=20)
     assert all(text.title == text.external_id and text.content_version > 10**15 for text in texts)
-    await TextRequester(outcomes.db, outcomes.outbox, wait_s=900, period_s=60).round()
+    await TextRequester(outcomes.database, outcomes.outbox, wait_s=900, period_s=60).round()
     requests = await outcomes.sent()
     [waiting] = [text for message in requests for text in message.texts]
     assert (waiting.external_id, waiting.HasField("kept_decision")) == ("d", False)

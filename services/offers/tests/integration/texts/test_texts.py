@@ -65,11 +65,11 @@ class Shop:
             decide_time=at or self.now,
         )
         message = TextsJudged(seller_id="seller", namespace="default", texts=[judged])
-        async with self.owner.db.transaction() as tx:
+        async with self.owner.database.transaction() as tx:
             return await apply_outcomes(tx, [message])
 
     async def stored(self) -> Any:
-        async with self.owner.db.connection() as connection:
+        async with self.owner.database.connection() as connection:
             cursor = await connection.execute(
                 "SELECT status, content, published_content, version, text_requested_at IS NOT NULL FROM offers"
             )
@@ -187,16 +187,16 @@ async def test_outcomes_that_are_repeated_older_or_about_another_text_change_not
 
 async def test_texts_without_an_outcome_are_requested_again(shop: Shop) -> None:
     await shop.load("a lamp")
-    requester = TextRequester(shop.owner.db, Outbox(), wait_s=900, period_s=60)
+    requester = TextRequester(shop.owner.database, Outbox(), wait_s=900, period_s=60)
 
     async def requested() -> int:
         await requester.round()
-        async with shop.owner.db.connection() as connection:
+        async with shop.owner.database.connection() as connection:
             cursor = await connection.execute("SELECT count(*) FROM outbox WHERE topic = 'moderation.requests.v1'")
             return int((await cursor.fetchone())[0])
 
     assert await requested() == 0
-    async with shop.owner.db.connection() as connection:
+    async with shop.owner.database.connection() as connection:
         await connection.execute("UPDATE offers SET text_requested_at = text_requested_at - interval '901 s'")
     assert await requested() == 1
     assert await requested() == 1
@@ -217,10 +217,10 @@ async def test_many_long_texts_fit_into_messages(owner: Owner, records: Records,
     assert max(reply_message(it).size_bytes for it in requested) <= MAX_MESSAGE_BYTES
     assert {text.external_id for it in requested for text in it.texts} == {it.external_id for it in long}
 
-    async with owner.db.connection() as connection:
+    async with owner.database.connection() as connection:
         await connection.execute("UPDATE offers SET text_requested_at = text_requested_at - interval '901 s'")
-    await TextRequester(owner.db, Outbox(), wait_s=900, period_s=60).round()
-    async with owner.db.connection() as connection:
+    await TextRequester(owner.database, Outbox(), wait_s=900, period_s=60).round()
+    async with owner.database.connection() as connection:
         rows = await (await connection.execute("SELECT value FROM outbox")).fetchall()
     again = [text.external_id for (value,) in rows for text in TextsToJudge.FromString(value).texts]
     assert sorted(again) == [it.external_id for it in long]
@@ -231,12 +231,12 @@ async def test_versions_of_texts_grow_with_every_request_also_after_a_restore(sh
     _, [first] = await shop.load("a lamp")
     _, [second] = await shop.load("a table")
     await shop.load("a lamp")
-    async with shop.owner.db.connection() as connection:  # a restore: the first load becomes the last one
+    async with shop.owner.database.connection() as connection:  # a restore: the first load becomes the last one
         await connection.execute(
             "UPDATE offers SET last_task_id = 1, text_requested_at = text_requested_at - interval '901 s'"
         )
-    await TextRequester(shop.owner.db, Outbox(), wait_s=900, period_s=60).round()
-    async with shop.owner.db.connection() as connection:
+    await TextRequester(shop.owner.database, Outbox(), wait_s=900, period_s=60).round()
+    async with shop.owner.database.connection() as connection:
         cursor = await connection.execute("SELECT value FROM outbox WHERE topic = 'moderation.requests.v1'")
         [again] = [TextsToJudge.FromString(value) for (value,) in await cursor.fetchall()]
     versions = [message.texts[0].content_version for message in (first, second, again)]
@@ -245,7 +245,7 @@ async def test_versions_of_texts_grow_with_every_request_also_after_a_restore(sh
 
 async def test_rows_from_before_texts_were_hashed_keep_what_they_show(shop: Shop) -> None:
     await shop.load("a lamp")
-    async with shop.owner.db.connection() as connection:
+    async with shop.owner.database.connection() as connection:
         await connection.execute(
             "UPDATE offers SET status = 'ACTIVE', text_hash = NULL, approved_text_hash = NULL, text_requested_at = NULL"
         )
@@ -293,7 +293,7 @@ async def test_random_loads_and_verdicts_never_show_what_is_not_approved(shop: S
 
 async def test_moderation_learns_which_offers_were_removed_while_their_texts_waited(shop: Shop) -> None:
     """Once, in the next round, and not for an offer that is back, or whose text was decided."""
-    requester = TextRequester(shop.owner.db, Outbox(), wait_s=900, period_s=60)
+    requester = TextRequester(shop.owner.database, Outbox(), wait_s=900, period_s=60)
 
     async def remove(disposition: Disposition = DISPOSITION_DELETE) -> None:
         shop.task += 1
@@ -303,7 +303,7 @@ async def test_moderation_learns_which_offers_were_removed_while_their_texts_wai
     async def removals() -> list[int]:
         """Return the versions of the removals of the offer that were sent since the last call."""
         await requester.round()
-        async with shop.owner.db.connection() as connection:
+        async with shop.owner.database.connection() as connection:
             rows = await (await connection.execute("DELETE FROM outbox RETURNING value")).fetchall()
         sent = [TextsToJudge.FromString(value) for (value,) in rows]
         assert not any(text.external_id == "a" for message in sent for text in message.texts)
@@ -323,5 +323,5 @@ async def test_moderation_learns_which_offers_were_removed_while_their_texts_wai
     assert await removals() == []
     await shop.load("a new lamp")
     await remove(DISPOSITION_MAKE_MANUAL)
-    await delete_offer(shop.owner.db, OfferName("seller", "default", "a"), version=0, timeout_s=None)
+    await delete_offer(shop.owner.database, OfferName("seller", "default", "a"), version=0, timeout_s=None)
     assert len(await removals()) == 1, "by hand"
