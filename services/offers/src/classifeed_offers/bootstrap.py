@@ -15,7 +15,7 @@ from classifeed_offers.jobs import republish, request_pictures, return_decisions
 from classifeed_offers.parts import build_parts
 from classifeed_offers.settings import OffersSettings
 
-SERVICE: Final = "offers"
+SERVICE = "offers"
 # Topics that can be grown, with the groups that read them here.
 GROWABLE: Final = {
     topics.declared(topics.FEEDS_OFFER_REQUESTS): (requests.GROUP,),

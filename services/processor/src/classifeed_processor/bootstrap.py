@@ -16,7 +16,7 @@ from classifeed_processor.consumers.results import GROUP
 from classifeed_processor.parts import build_parts
 from classifeed_processor.settings import ProcessorSettings
 
-SERVICE: Final = "processor"
+SERVICE = "processor"
 GROWABLE: Final = {declared(FEEDS_OFFER_RESULTS): (GROUP,)}
 
 

@@ -24,7 +24,7 @@ from classifeed_offers.settings import OffersSettings
 from classifeed_offers.store import publishing
 
 _WATCH_S: Final = 5.0
-# While nothing is due, the receiver is asked whether it still has what it acknowledged.
+# While nothing is due, offers checks whether the receiver still has what it acknowledged.
 _CHECK_RECEIVER_S: Final = 10.0
 # Each push costs a transaction of the receiver, a read of the indexer and a message for each shard that it touches.
 _GATHER_S: Final = 0.25
