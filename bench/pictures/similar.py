@@ -24,7 +24,7 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import migrate
 from classifeed_pictures.domain.similarity import DEFAULT_DISTANCE, HASH_BYTES, MAX_DISTANCE, is_plain, similarity_key
-from classifeed_pictures.store.similar import Likeness, list_similar
+from classifeed_pictures.store.states.similar import Likeness, list_similar
 
 _PICTURES: Final = size_of("BENCH_SIMILAR_PICTURES", 1_000_000)
 _QUERIES: Final = size_of("BENCH_SIMILAR_QUERIES", 1_000)

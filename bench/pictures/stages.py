@@ -14,17 +14,16 @@ from bench.kit.report import Report, by_name
 from bench.kit.running import scratch
 from bench.pictures.hosts import SIZE_BYTES, drawing, encoded
 from bench.pictures.installation import Installation
-from classifeed_common.clock import SystemClock
 from classifeed_common.fetch import Fetched, FetchRequest
 from classifeed_pictures.app.files.specify_sizes import specify_sizes
-from classifeed_pictures.app.files.store_picture import PictureStorer, Source
-from classifeed_pictures.base import Base
+from classifeed_pictures.app.files.store_picture import Source
 from classifeed_pictures.decoding.measuring import measure_stages
 from classifeed_pictures.decoding.model import SizeSpec
 from classifeed_pictures.decoding.processes.pool import DecodePool
 from classifeed_pictures.domain.urls.canonical import url_hash
+from classifeed_pictures.parts import build_parts
 from classifeed_pictures.settings import PicturesSettings
-from classifeed_pictures.store.namespaces import find_namespace
+from classifeed_pictures.store.files.namespaces import find_namespace
 
 _CARD: Final = SizeSpec("card", 320, 320, crop=False)
 _SHIPPED: Final = [SizeSpec("small", 160, 160, crop=False), _CARD, SizeSpec("large", 1024, 1024, crop=False)]
@@ -47,30 +46,29 @@ async def _measure(
     settings: PicturesSettings, urls: Sequence[str], installation: Installation
 ) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
-    base = Base.of(settings, client_id="bench")
-    await base.start()
+    parts = build_parts(settings)
+    await parts.open()
     try:
-        async with base.database.transaction() as tx:
+        async with parts.database.transaction() as tx:
             namespace = await find_namespace(tx, "bench")
         assert namespace is not None
-        store = PictureStorer(base.database, base.blobs, SystemClock())
         with scratch() as folder:
-            await base.decoder.start()
-            watch = _Watch(installation, base.decoder, len(urls))
+            await parts.decoder.start()
+            watch = _Watch(installation, parts.decoder, len(urls))
             files = []
             for number, url in enumerate(urls):
                 path = folder / str(number)
-                fetched = await base.fetcher.fetch(FetchRequest(url), path)
+                fetched = await parts.fetcher.fetch(FetchRequest(url), path)
                 assert isinstance(fetched, Fetched)
                 files.append(path)
             found["fetch"] = watch.take()
-            decoded = [await base.decoder.decode(path, specify_sizes(namespace), namespace.formats) for path in files]
+            decoded = [await parts.decoder.decode(path, specify_sizes(namespace), namespace.formats) for path in files]
             found["decode"] = watch.take()
             for url, picture in zip(urls, decoded, strict=True):
-                await store(Source(url_hash(url)), namespace, picture, attempt=1)
+                await parts.store(Source(url_hash(url)), namespace, picture, attempt=1)
             found["store"] = watch.take()
     finally:
-        await base.stop()
+        await parts.close()
     return found
 
 

@@ -21,7 +21,6 @@ FLAT: Final[Mapping[str, str]] = {
     "libs/client/src/classifeed_client": "the public surface of the client, one module for each resource",
     "libs/common/src/classifeed_common/rpc": "one module too many; a package of two would hide more than it shows",
     "libs/common/src/classifeed_common/testing": "one module for each fixture or tool, mostly independent",
-    "services/pictures/src/classifeed_pictures/store": "one module for each table or query, with its .sql file",
     "tests/e2e": "one module for each scenario of the suite; all share one installation and its helpers",
 }
 

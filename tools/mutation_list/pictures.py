@@ -175,7 +175,7 @@ MUTATIONS: Final = (
         "rules-watched-by-one-role",
         "Pictures",
         "A process without the role that watches the rules makes keys with the rules of its start.",
-        f"{PICTURES}/bootstrap.py",
+        f"{PICTURES}/parts/upkeep.py",
         before=", is_everywhere=True)",
         after=")",
         tests=(
@@ -229,7 +229,7 @@ MUTATIONS: Final = (
         "deletion-without-its-attempt",
         "Pictures",
         "A late order to delete removes a picture that was stored again meanwhile.",
-        f"{PICTURES}/store/stored.sql",
+        f"{PICTURES}/store/files/stored.sql",
         before=" AND attempt <= %(attempt)s\nRETURNING",
         after=" AND %(attempt)s > 0\nRETURNING",
         tests=(
@@ -321,7 +321,7 @@ MUTATIONS: Final = (
         "stored-without-its-key",
         "Pictures",
         "A stored picture is not found until a job has filled its key.",
-        f"{PICTURES}/store/stored.py",
+        f"{PICTURES}/store/files/stored.py",
         before="similarity_key(picture.info.perceptual_hash)",
         after="None",
         tests=(f"{_SIMILAR}/test_similar_rows.py::test_what_is_found_is_what_is_stored_after_concurrent_changes",),
@@ -406,7 +406,7 @@ MUTATIONS: Final = (
         "rules-of-a-host-read-by-all",
         "Pictures",
         "Each process and each download fetches the robots.txt of a host.",
-        f"{PICTURES}/store/robots.sql",
+        f"{PICTURES}/store/files/robots.sql",
         before="      AND (r.claimed_until IS NULL OR r.claimed_until <= clock_timestamp())\n",
         after="",
         tests=(

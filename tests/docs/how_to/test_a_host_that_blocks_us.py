@@ -9,8 +9,8 @@ from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_common.fetch.permits import Outcome
 from classifeed_common.host_limits import HostPolicy
 from classifeed_common.host_limits.rates import rate_change
-from classifeed_pictures import base
 from classifeed_pictures.domain.lifecycle.retries import RULES, FailureClass, class_of
+from classifeed_pictures.parts import outside
 from classifeed_pictures.settings import PicturesSettings
 from tests.docs.pages import ROOT
 
@@ -43,4 +43,4 @@ def test_attempts_are_those_of_the_classes() -> None:
 
 def test_the_name_that_sites_let_through_is_the_one_that_is_sent() -> None:
     [name] = re.findall(r"User-Agent: ([^`]+)`", PAGE)
-    assert f'user_agent="{name}"' in inspect.getsource(base.fetcher_of)
+    assert f'user_agent="{name}"' in inspect.getsource(outside.fetcher_of)

@@ -14,7 +14,7 @@ from classifeed_jobs.admin.queues import QueueLimits, Queues, QueueStats
 from classifeed_jobs.enqueue.notifier import Notifier
 from classifeed_jobs.enqueue.store import JobStore
 from classifeed_jobs.jobs import Jobs
-from classifeed_jobs.maintenance.cleaning import Begin, CleanStep, CleanUp, until_nothing_is_left
+from classifeed_jobs.maintenance.cleaning import Begin, CleanStep, CleanUp, Upkeep, until_nothing_is_left
 from classifeed_jobs.maintenance.reaper import Reaper
 from classifeed_jobs.maintenance.retention import Retention
 from classifeed_jobs.model.failure_hooks import HookFailed
@@ -104,6 +104,7 @@ __all__ = [
     "Snooze",
     "StopRequested",
     "Task",
+    "Upkeep",
     "Worker",
     "WorkerProcess",
     "add_jobs",

@@ -24,7 +24,8 @@ class PicturesSettings(HostRateSettings, ServiceJobSettings):
     bucket: str = Field(
         default="classifeed-pictures",
         pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
-        description="Bucket of the pictures; no other service has files in it.",
+        description="Bucket of the pictures; no other service has files in it. Set it to the name that your "
+        "object store gives.",
     )
     canonical_rules: str = Field(
         default="",
@@ -33,24 +34,25 @@ class PicturesSettings(HostRateSettings, ServiceJobSettings):
     )
     spool_dir: Path = Field(
         default=Path(tempfile.gettempdir()) / "classifeed-pictures",
-        description="Folder for temporary files; only this process uses it.",
+        description="Folder for temporary files of this process only. Set it to a disk with room for all "
+        "concurrent downloads.",
     )
-    event_files_s: int = Field(
-        default=60, ge=1, description="Seconds between two listings of event files in the bucket."
+    event_files_days: int = Field(
+        default=30,
+        ge=1,
+        description="Days for which processed event files are kept. Raise it if senders check them later.",
     )
-    event_files_days: int = Field(default=30, ge=1, description="Days for which processed event files are kept.")
-    event_file_max_bytes: int = Field(default=1 << 30, ge=1024, description="Maximum size of an event file, in bytes.")
-    poll_records: int = Field(default=500, ge=1, le=5000, description="Maximum number of events in a transaction.")
-    kafka_session_s: float = Field(default=10, ge=1, le=300, description="Kafka session timeout, in seconds.")
-    lease_ttl_s: float = Field(default=10, gt=0, description="Lease of the relay, in seconds.")
-    jobs_lease_s: int = Field(default=60, ge=1, le=86400, description="Lease of jobs, in seconds.")
-    order_timeout_s: float = Field(
-        default=3600, gt=0, description="Seconds after which an order without a result is sent again."
+    jobs_lease_s: int = Field(
+        default=60,
+        ge=1,
+        le=86400,
+        description="Lease of jobs, in seconds. Lower it if jobs of dead processes must continue sooner.",
     )
     delete_after_s: float = Field(
         default=86400,
         ge=0,
-        description="Seconds between the first finding that a picture is unused and a second one that deletes it.",
+        description="Seconds between the first finding that a picture is unused and a second one that deletes "
+        "it. Raise it if offers often come back after a pause.",
     )
     refresh_days: float = Field(
         default=30,
@@ -58,36 +60,37 @@ class PicturesSettings(HostRateSettings, ServiceJobSettings):
         description="Minimum days between two refreshes of a held picture; 0: pictures are never refreshed. If a host "
         "promises a longer time, that counts, up to four times this one; up to half of it is added.",
     )
-    waiting_days: int = Field(default=90, ge=1, description="Days for which requests are kept whose pictures failed.")
+    waiting_days: int = Field(
+        default=90,
+        ge=1,
+        description="Days for which requests are kept whose pictures failed. Lower it if they fill the database.",
+    )
     look_again_s: int = Field(
-        default=60, ge=1, description="Seconds between two searches for pictures that are due for a retry."
-    )
-    rekey_s: int = Field(
-        default=60, ge=1, description="Seconds between two checks whether the rules of canonical URLs have changed."
-    )
-    rekey_settle_s: int = Field(
-        default=900,
-        ge=0,
-        description="Seconds for which new rules must be in force before all keys count as made by them. It must be "
-        "longer than the file takes to reach all processes and events take to be processed.",
+        default=60,
+        ge=1,
+        description="Seconds between two searches for pictures that are due for a retry. Raise it if they load "
+        "the database.",
     )
     offers_address: str = Field(
         default="127.0.0.1:50053", pattern=TARGET, description="gRPC address of offers, [dns:///]host:port."
     )
     compare_s: int = Field(
-        default=86400, ge=1, description="Seconds between two searches for pictures that no offer uses."
+        default=86400,
+        ge=1,
+        description="Seconds between two searches for pictures that no offer uses. Raise it if exports of URLs "
+        "load offers too much.",
     )
-    held_share_percent: float = Field(
-        default=20,
-        ge=0,
-        le=100,
-        description="Share of unused URLs that needs no confirmation, in percent.",
+    backup_s: int = Field(
+        default=3600, ge=1, description="Seconds between two backups of the state. Lower it to lose less in a disaster."
     )
-    held_least: int = Field(default=100, ge=0, description="Number of unused URLs that never needs a confirmation.")
-    backup_s: int = Field(default=3600, ge=1, description="Seconds between two backups of the state.")
-    backups_kept: int = Field(default=24, ge=1, description="Number of complete backups that are kept.")
+    backups_kept: int = Field(
+        default=24,
+        ge=1,
+        description="Number of complete backups that are kept. Raise it to be able to go back further.",
+    )
     replica_dsn: SecretStr = Field(
-        default=SecretStr(""), description="PostgreSQL replica for searches of due states; empty: the primary."
+        default=SecretStr(""),
+        description="PostgreSQL replica for searches of due states; empty: the primary. Set it to relieve the primary.",
     )
     downloads: int = Field(
         default=160,
@@ -95,15 +98,26 @@ class PicturesSettings(HostRateSettings, ServiceJobSettings):
         le=500,
         description="Maximum number of concurrent downloads in a process; one recipient gets at most half of them.",
     )
-    decoders: int = Field(default=0, ge=0, le=64, description="Number of decoding processes; 0: one per core.")
-    download_max_bytes: int = Field(default=20 << 20, ge=1024, description="Maximum size of a picture, in bytes.")
-    download_total_s: float = Field(default=60, gt=0, description="Maximum duration of a download, in seconds.")
+    decoders: int = Field(
+        default=0,
+        ge=0,
+        le=64,
+        description="Number of decoding processes; 0: one per core. Lower it if the machine has other work.",
+    )
+    download_max_bytes: int = Field(
+        default=20 << 20, ge=1024, description="Maximum size of a picture, in bytes: part of the contract with sellers."
+    )
     downloads_per_host: int = Field(
-        default=2, ge=1, le=100, description="Maximum number of concurrent downloads from a host, over all processes."
+        default=2,
+        ge=1,
+        le=100,
+        description="Maximum number of concurrent downloads from a host, over all processes. Lower it if hosts "
+        "complain.",
     )
     obey_robots: bool = Field(
         default=False,
-        description="Whether to download only pictures that the robots.txt of their host allows.",
+        description="Whether to download only pictures that the robots.txt of their host allows; your agreements "
+        "with sellers decide.",
     )
     allow_loopback: bool = Field(
         default=False, description="Whether pictures may be downloaded from this machine; for tests and demos."
@@ -117,5 +131,8 @@ class PicturesSettings(HostRateSettings, ServiceJobSettings):
         description="on: HTTP requires a service token on the loopback too, except for pictures themselves.",
     )
     cache_bytes: int = Field(
-        default=64 << 20, ge=0, description="Maximum size of the cache of versions in a process, in bytes."
+        default=64 << 20,
+        ge=0,
+        description="Maximum size of the cache of versions in a process, in bytes. Raise it if the machine has "
+        "memory to spare.",
     )

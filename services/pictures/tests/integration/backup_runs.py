@@ -15,10 +15,10 @@ from classifeed_common.blobs.client import S3Client
 from classifeed_common.db import Database, Tx
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.recovery import until
-from classifeed_pictures.app.backups.make_backup import BackupMaker
-from classifeed_pictures.base import bucket_client
+from classifeed_pictures.app.backups.make_backup import MakeBackup
 from classifeed_pictures.clients.backup_bucket import BackupBucket
-from classifeed_pictures.store.records import unpack_holdings
+from classifeed_pictures.parts.outside import bucket_client
+from classifeed_pictures.store.states.records import unpack_holdings
 
 from .conftest import Service
 
@@ -66,7 +66,7 @@ async def make_backup(
 ) -> str:
     """Make a backup of many shards, and return its name; `between` is awaited after the second shard."""
     async with bucket_of(service) as bucket:
-        make = BackupMaker(
+        make = MakeBackup(
             service.database, bucket, lambda: "rules", service.settings.spool_dir, kept, shard_states=shard_states
         )
         number = 0

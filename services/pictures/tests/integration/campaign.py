@@ -31,8 +31,8 @@ from classifeed_common.kafka import Cluster, KafkaProducer, message_of
 from classifeed_common.testing.recovery import until
 from classifeed_domain.topics import PICTURES_EVENTS, PICTURES_REQUESTS, PICTURES_RESULTS
 from classifeed_pictures.domain.lifecycle.recipients import OFFERS
-from classifeed_pictures.store.records import unpack_holdings
-from classifeed_pictures.store.stored import find_stored
+from classifeed_pictures.store.files.stored import find_stored
+from classifeed_pictures.store.states.records import unpack_holdings
 
 from .conftest import is_read
 from .fleet import Fleet

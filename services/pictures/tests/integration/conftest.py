@@ -39,6 +39,7 @@ from classifeed_domain.topics import (
 from classifeed_pictures.bootstrap import build, prepare
 from classifeed_pictures.consumers import copies, downloads, events, resharder
 from classifeed_pictures.domain.lifecycle.recipients import OFFERS
+from classifeed_pictures.parts.tuning import TUNING, Tuning
 from classifeed_pictures.settings import PicturesSettings
 
 from .picture_host import PictureHost, picture_host
@@ -113,12 +114,19 @@ def options() -> dict[str, Any]:
 
 
 @pytest.fixture
+def tuning() -> Tuning:
+    """Return periods and limits that tests may override."""
+    return TUNING
+
+
+@pytest.fixture
 async def service(
     migrated_database: Callable[[str], Awaitable[Database]],
     kafka: EmbeddedKafka,
     s3: EmbeddedS3,
     tmp_path: Path,
     options: dict[str, Any],
+    tuning: Tuning,
 ) -> AsyncIterator[Service]:
     database = await migrated_database("classifeed_pictures")
     settings = PicturesSettings(
@@ -143,7 +151,7 @@ async def service(
     await until(lambda: all_at_ends(database, kafka.bootstrap))
     producer = KafkaProducer(kafka.bootstrap, client_id="test")
     await producer.start()
-    runner = build(settings)
+    runner = build(settings, tuning=tuning)
     stop = asyncio.Event()
     running = asyncio.create_task(runner.run(stop))
     await until(lambda: running.done() or runner.is_ready)

@@ -19,7 +19,7 @@ from classifeed_pictures.domain.lifecycle.events import Event, Loaded, Request
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.lifecycle.recipients import OFFERS
 from classifeed_pictures.domain.lifecycle.states import name_picture
-from classifeed_pictures.store.states import read_states
+from classifeed_pictures.store.states.states import list_states
 
 RULES = LifecycleRules()
 M = TypeVar("M", bound=ProtobufMessage)
@@ -70,7 +70,7 @@ class Processor:
 
     async def attempt(self, number: int) -> int:
         async with self.database.transaction() as tx:
-            return (await read_states(tx, [hash_of(number)]))[hash_of(number)].state.attempt
+            return (await list_states(tx, [hash_of(number)]))[hash_of(number)].state.attempt
 
     async def take(self, kind: type[M]) -> list[M]:
         """Remove and return the messages of a kind in the outbox."""

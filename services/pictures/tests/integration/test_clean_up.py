@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 from classifeed_common.db import Database
 from classifeed_pictures.domain.lifecycle.events import Request
 from classifeed_pictures.domain.urls.canonical import CanonicalRules
-from classifeed_pictures.store import comparisons, event_gaps
-from classifeed_pictures.store.canonical_rules import list_rules, note_rekeyed, note_rules
-from classifeed_pictures.store.requests import delete_reported, remember
-from classifeed_pictures.store.robots import claim_rules, delete_old_rules, save_rules
+from classifeed_pictures.store.events import event_gaps
+from classifeed_pictures.store.events.canonical_rules import list_rules, note_rekeyed, note_rules
+from classifeed_pictures.store.files.robots import claim_rules, delete_old_rules, save_rules
+from classifeed_pictures.store.states import comparisons
+from classifeed_pictures.store.states.requests import delete_reported, remember
 
 _NOW = datetime.now(UTC)
 _OLD = _NOW - timedelta(days=100)

@@ -26,15 +26,15 @@ from classifeed_common.host_limits import HostLimits
 from classifeed_common.kafka import message_of
 from classifeed_common.testing.recovery import until
 from classifeed_domain.topics import PICTURES_COPIES
-from classifeed_pictures import bootstrap
 from classifeed_pictures.app.files.measure_decoding import DecodeMeter
-from classifeed_pictures.app.states.measure_tables import TableMeter
+from classifeed_pictures.app.states.measure_tables import MeasureTables
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.model import Decoded
 from classifeed_pictures.decoding.processes.pool import DecodePool
 from classifeed_pictures.domain.lifecycle.events import Deletion, Look, Unused
 from classifeed_pictures.metrics import METRICS
+from classifeed_pictures.parts import upkeep
 
 from ..decoding_files.drawings import saved, texture
 from ..decoding_files.hostile import good, many_scans
@@ -48,7 +48,7 @@ MIB = 1 << 20
 
 @pytest.fixture(autouse=True)
 def often_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bootstrap, "_WATCH_S", 0.1)
+    monkeypatch.setattr(upkeep, "_WATCH_S", 0.1)
 
 
 def grown(name: str, label: str, *names: str, prefix: str = PREFIX) -> Callable[[], dict[str, float]]:
@@ -133,7 +133,7 @@ async def test_marks_are_set_cleared_and_end_with_their_picture(processor: Proce
 
 async def test_the_oldest_request_and_hosts_that_refuse(processor: Processor) -> None:
     hosts = HostLimits(processor.database)
-    measure = TableMeter(processor.database, hosts)
+    measure = MeasureTables(processor.database, hosts)
     await processor.process({1: [request()]})
     await processor.rows("UPDATE requests_in_flight SET requested_at = %s RETURNING 1", hours_ago(2))
     await processor.rows(

@@ -11,10 +11,10 @@ from classifeed_common.host_limits import forget_hosts
 from classifeed_jobs import CleanUp, until_nothing_is_left
 from classifeed_pictures.app.events.list_event_files import remove_event_files
 from classifeed_pictures.clients.event_bucket import EventBucket
-from classifeed_pictures.store.comparisons import delete_comparisons
-from classifeed_pictures.store.event_gaps import delete_closed
-from classifeed_pictures.store.requests import delete_reported
-from classifeed_pictures.store.robots import delete_old_rules
+from classifeed_pictures.store.events.event_gaps import delete_closed
+from classifeed_pictures.store.files.robots import delete_old_rules
+from classifeed_pictures.store.states.comparisons import delete_comparisons
+from classifeed_pictures.store.states.requests import delete_reported
 
 CLEAN_UP: Final = "pictures.clean-up"
 _ROWS: Final = 2000

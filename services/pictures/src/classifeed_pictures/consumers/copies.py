@@ -17,7 +17,7 @@ from classifeed_pictures.app.files.copy_picture import copy_picture, delete_pict
 from classifeed_pictures.consumers.decode_orders import decode_copy
 from classifeed_pictures.jobs.resize import enqueue_resize
 from classifeed_pictures.metrics import COPIES
-from classifeed_pictures.store.states import read_now
+from classifeed_pictures.store.states.states import get_now
 
 GROUP: Final = "pictures-copies"
 
@@ -40,7 +40,7 @@ class CopyHandler:
         Raises:
             Poison: a record is no order, or breaks the protocol.
         """
-        now = await read_now(tx)
+        now = await get_now(tx)
         messages: list[Message] = []
         outcomes: list[str] = []
         for order in decode_all(records, decode_copy):

@@ -13,9 +13,9 @@ from classifeed_common.http.app import require_open
 from classifeed_common.http.problems import problem_of
 from classifeed_common.http.sending import FileResponse
 from classifeed_common.rpc.faults import explain
-from classifeed_pictures.app.files.read_picture import ORIGINAL, Address, PictureReader
+from classifeed_pictures.app.files.read_picture import ORIGINAL, Address, ReadPicture
 from classifeed_pictures.http.negotiation import MEDIA_TYPES, choose_format
-from classifeed_pictures.store.stored import StoredPicture
+from classifeed_pictures.store.files.stored import StoredPicture
 
 # An address always has the same bytes: other bytes get another name.
 _KEPT: Final = "public, max-age=31536000, immutable"
@@ -34,7 +34,7 @@ class PictureEndpoint:
         reader: reader of stored pictures.
     """
 
-    def __init__(self, reader: PictureReader) -> None:
+    def __init__(self, reader: ReadPicture) -> None:
         self._reader = reader
 
     async def get(self, request: Request) -> Response:

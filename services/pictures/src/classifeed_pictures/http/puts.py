@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.errors import DomainError, FieldViolation, InvalidArgument
 from classifeed_common.http.api.bodies import Body
-from classifeed_pictures.app.files.put_picture import MAX_BYTES, PicturePutter, too_large
+from classifeed_pictures.app.files.put_picture import MAX_BYTES, PutPicture, too_large
 from classifeed_pictures.domain.urls.canonical import URL_LIMIT_CHARS
 
 MARKET: Final = "offers"
@@ -31,7 +31,7 @@ class PutEndpoint:
         put: use case that stores them.
     """
 
-    def __init__(self, put: PicturePutter) -> None:
+    def __init__(self, put: PutPicture) -> None:
         self._put = put
 
     async def market(self, request: Request) -> Response:

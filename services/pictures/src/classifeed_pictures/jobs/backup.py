@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from classifeed_common.db import Tx
 from classifeed_jobs import Exponential, JobContext, JobStore, Progress, Registry, Schedule
-from classifeed_pictures.app.backups.make_backup import BackupMaker
-from classifeed_pictures.app.backups.restore_backup import BackupRestorer
+from classifeed_pictures.app.backups.make_backup import MakeBackup
+from classifeed_pictures.app.backups.restore_backup import RestoreBackup
 
 TASK: Final = "pictures.backup"
 RESTORE: Final = "pictures.restore"
@@ -31,7 +31,7 @@ async def enqueue_restore(store: JobStore, tx: Tx, name: str) -> UUID:
     return (await store.enqueue(tx, RESTORE, RESTORE, RestoreArgs(name=name), lock_key=TASK)).job_id
 
 
-def register_restore(registry: Registry, restore: BackupRestorer) -> None:
+def register_restore(registry: Registry, restore: RestoreBackup) -> None:
     """Add the task of the restore to a registry."""
 
     @registry.register(
@@ -52,7 +52,7 @@ class BackupJob:
         every_s: seconds between two backups.
     """
 
-    make: BackupMaker
+    make: MakeBackup
     every_s: int
 
     @property

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from classifeed_common.db import Database, Tx
 from classifeed_jobs import Exponential, JobContext, JobStore, Registry, Schedule
-from classifeed_pictures.app.states.close_event_gaps import EventGapCloser
-from classifeed_pictures.store import event_gaps
+from classifeed_pictures.app.states.close_event_gaps import CloseEventGaps
+from classifeed_pictures.store.events import event_gaps
 
 TASK: Final = "pictures.close-event-gaps"
 _EVERY_S: Final = 3600
@@ -35,7 +35,7 @@ class CloseEventGapsJob:
         close: use case that closes gaps.
     """
 
-    close: EventGapCloser
+    close: CloseEventGaps
 
     @property
     def name(self) -> str:

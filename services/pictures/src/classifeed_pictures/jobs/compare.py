@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from classifeed_common.db import Tx
 from classifeed_jobs import Exponential, JobContext, JobStore, Progress, Registry, Schedule
-from classifeed_pictures.app.states.compare_pictures import PictureComparer
+from classifeed_pictures.app.states.compare_pictures import ComparePictures
 
 TASK: Final = "pictures.compare"
 
@@ -36,7 +36,7 @@ class CompareJob:
         every_s: seconds between two comparisons.
     """
 
-    compare: PictureComparer
+    compare: ComparePictures
     every_s: int
 
     @property

@@ -14,9 +14,9 @@ from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed_common.db import Tx
 from classifeed_common.fetch import HostPaused
 from classifeed_jobs import Exponential, FailedJob, JobContext, JobRequest, JobStore, Registry, Snooze
-from classifeed_pictures.app.events.report_load import LoadReporter
+from classifeed_pictures.app.events.report_load import ReportLoad
 from classifeed_pictures.app.files.check_robots import RulesPending
-from classifeed_pictures.app.files.download_picture import PictureDownloader
+from classifeed_pictures.app.files.download_picture import DownloadPicture
 from classifeed_pictures.domain.lifecycle.order_keys import download_key
 from classifeed_pictures.jobs.orders import OrderArgs
 
@@ -52,7 +52,7 @@ async def enqueue_downloads(
     await store.enqueue_many(tx, list(requests.values()))
 
 
-def register_download(registry: Registry, download: PictureDownloader, reporter: LoadReporter) -> None:
+def register_download(registry: Registry, download: DownloadPicture, reporter: ReportLoad) -> None:
     """Add the task to a registry."""
 
     async def report_failed(tx: Tx, args: OrderArgs, job: FailedJob) -> None:

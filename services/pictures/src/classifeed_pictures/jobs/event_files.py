@@ -12,11 +12,11 @@ from pydantic import BaseModel
 from classifeed_common.db import Tx, after_commit
 from classifeed_jobs import Exponential, FailedJob, JobContext, JobStore, Progress, Registry, Schedule
 from classifeed_pictures.app.events.list_event_files import list_event_files
-from classifeed_pictures.app.events.take_event_file import EventFileTaker
+from classifeed_pictures.app.events.take_event_file import TakeEventFile
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.domain.event_files import EventFile
 from classifeed_pictures.metrics import EVENT_FILES
-from classifeed_pictures.store import event_files
+from classifeed_pictures.store.events import event_files
 
 LIST_QUEUE: Final = "pictures.list-event-files"
 LIST_TASK: Final = LIST_QUEUE
@@ -39,7 +39,7 @@ def event_files_schedule(every_s: int) -> Schedule:
     return Schedule(LIST_TASK, queue=LIST_QUEUE, task=LIST_TASK, lock_key=LIST_TASK, every_s=every_s)
 
 
-def register_event_files(registry: Registry, bucket: EventBucket, take: EventFileTaker) -> None:
+def register_event_files(registry: Registry, bucket: EventBucket, take: TakeEventFile) -> None:
     """Add both tasks to a registry."""
     backoff = Exponential(first_s=1, cap_s=60)
     # Jobs are enqueued for new rows only, so this store needs no tasks.

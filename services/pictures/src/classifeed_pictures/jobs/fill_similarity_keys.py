@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from classifeed_common.db import Tx
 from classifeed_jobs import Exponential, JobContext, Registry, Schedule, Slice, SliceJob
-from classifeed_pictures.store.similar import fill_keys
+from classifeed_pictures.store.states.similar import fill_keys
 
 TASK: Final = "pictures.fill-similarity-keys"
 _EVERY_S: Final = 3600

@@ -7,8 +7,8 @@ from typing import Final
 from classifeed.pictures.v1.orders_pb2 import CopyOrder
 from classifeed_common.db import Tx
 from classifeed_jobs import Exponential, FailedJob, JobContext, JobStore, Registry
-from classifeed_pictures.app.events.report_load import LoadReporter
-from classifeed_pictures.app.files.resize_picture import PictureResizer
+from classifeed_pictures.app.events.report_load import ReportLoad
+from classifeed_pictures.app.files.resize_picture import ResizePicture
 from classifeed_pictures.domain.lifecycle.order_keys import resize_key
 from classifeed_pictures.jobs.orders import OrderArgs
 
@@ -23,7 +23,7 @@ async def enqueue_resize(store: JobStore, tx: Tx, order: CopyOrder) -> None:
     await store.enqueue(tx, QUEUE, TASK, OrderArgs.of(order), idempotency_key=key)
 
 
-def register_resize(registry: Registry, resize: PictureResizer, reporter: LoadReporter) -> None:
+def register_resize(registry: Registry, resize: ResizePicture, reporter: ReportLoad) -> None:
     """Add the task to a registry."""
 
     async def report_failed(tx: Tx, args: OrderArgs, job: FailedJob) -> None:

@@ -12,7 +12,7 @@ def add_marks(metadata: MetaData) -> Table:
     """Declare `table_marks`, and the column `mark` of the marked tables (ADR 0101)."""
     for table in TABLES:
         marked = metadata.tables[table.name]
-        # {"number": …, "positions": […]}, in a few rows; see classifeed_pictures.store.marks.
+        # {"number": …, "positions": […]}, in a few rows; see classifeed_pictures.store.backups.marks.
         marked.append_column(Column("mark", JSONB))
         Index(
             f"{table.name}_marked",

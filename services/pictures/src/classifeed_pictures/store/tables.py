@@ -22,7 +22,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from classifeed_common.db import shared_tables
 from classifeed_jobs import add_jobs
-from classifeed_pictures.store.event_file_table import add_event_files
+from classifeed_pictures.store.events.event_file_table import add_event_files
 from classifeed_pictures.store.mark_table import add_marks
 
 metadata = MetaData()
@@ -130,7 +130,7 @@ stored_pictures = Table(
     Column("total_bytes", BigInteger, nullable=False),
     # PictureInfo.
     Column("info", LargeBinary, nullable=False),
-    # Places of its smaller versions, see classifeed_pictures.store.stored.
+    # Places of its smaller versions, see classifeed_pictures.store.files.stored.
     Column("pieces", JSONB, nullable=False),
     Column("stored_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     # True for the address of an older key, which leads to the picture of url_hash's key as long as there is one.

@@ -24,17 +24,17 @@ from classifeed_common.errors import Aborted
 from classifeed_common.kafka import Cluster, KafkaProducer, Message
 from classifeed_common.outbox import Outbox
 from classifeed_common.testing.topics import MakeTopic
-from classifeed_pictures.app.backups.make_backup import BackupMaker
+from classifeed_pictures.app.backups.make_backup import MakeBackup
 from classifeed_pictures.app.backups.place_groups import place_groups
-from classifeed_pictures.app.backups.restore_backup import BackupRestorer
-from classifeed_pictures.app.files.put_picture import PicturePutter
-from classifeed_pictures.app.files.store_picture import PictureStorer
+from classifeed_pictures.app.backups.restore_backup import RestoreBackup
+from classifeed_pictures.app.files.put_picture import PutPicture
+from classifeed_pictures.app.files.store_picture import StorePicture
 from classifeed_pictures.decoding.model import Decoded
 from classifeed_pictures.domain.backups import Stand
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.urls.canonical import CanonicalRules
-from classifeed_pictures.store.backups import empty, set_stands
-from classifeed_pictures.store.event_gaps import open_gap
+from classifeed_pictures.store.backups.backups import empty, set_stands
+from classifeed_pictures.store.events.event_gaps import open_gap
 
 from ..backup_runs import STATE, Run, bucket_at
 from ..histories import Processor, hash_of, info, loaded, request
@@ -128,14 +128,14 @@ async def test_what_no_event_brings_again_is_in_the_backup(
     )
     await blobs.open()
     async with bucket_at(s3, blobs) as bucket:
-        [_ async for _ in BackupMaker(database, bucket, str, tmp_path, 1)()]
+        [_ async for _ in MakeBackup(database, bucket, str, tmp_path, 1)()]
         [name] = await bucket.list_complete()
         async with database.transaction() as tx:
             await tx.execute(f"TRUNCATE {', '.join(STATE)}")
             await tx.execute(
                 "INSERT INTO namespaces (name, sizes, formats, quota_bytes) VALUES ('shops', '[]', '[]', 9)"
             )
-        restore = BackupRestorer(
+        restore = RestoreBackup(
             bucket,
             blobs,
             Cluster(kafka.bootstrap, client_id="test"),
@@ -177,7 +177,7 @@ async def test_a_put_that_a_restore_comes_between_is_refused(
 ) -> None:
     """Otherwise its state would hold a picture that is not stored."""
     database = await migrated_database("classifeed_pictures")
-    store = PictureStorer(database, cast(BlobStore, AsyncMock(BlobStore)), SystemClock())
+    store = StorePicture(database, cast(BlobStore, AsyncMock(BlobStore)), SystemClock())
 
     async def store_and_restore(*args: Any, **options: Any) -> PictureInfo:
         stored = await store(*args, **options)
@@ -187,11 +187,11 @@ async def test_a_put_that_a_restore_comes_between_is_refused(
 
     decoder = AsyncMock()
     decoder.decode.return_value = Decoded("jpeg", 1, 1, 1, b"1", (), b"12345678", 0, "")
-    put = PicturePutter(
+    put = PutPicture(
         database,
         Outbox(),
         decoder,
-        cast(PictureStorer, store_and_restore),
+        cast(StorePicture, store_and_restore),
         canonical_rules=lambda: CanonicalRules.of(
             {"strip_fragment": True, "strip_www": False, "tracking_parameters": []}
         ),

@@ -21,7 +21,7 @@ from classifeed.pictures.v1.picture_service_pb2 import (
 )
 from classifeed_common.kafka import Cluster
 from classifeed_common.testing.recovery import until
-from classifeed_pictures.app.backups.measure_backups import BackupMeter, needed_grace_s
+from classifeed_pictures.app.backups.measure_backups import MeasureBackups, needed_grace_s
 from classifeed_pictures.domain.backups import name_at
 from classifeed_pictures.jobs.backup import RESTORE
 
@@ -189,7 +189,7 @@ async def test_the_newest_backups_are_kept_and_files_for_as_long_as_the_oldest(s
         assert await bucket.list_complete() == made[1:]
         assert left not in await bucket.list_begun()
         assert begun in await bucket.list_begun()
-        await BackupMeter(bucket)()
+        await MeasureBackups(bucket)()
         assert 0 <= value("backup_age_seconds") < 600
         manifest = await bucket.read_manifest(made[1])
         assert manifest is not None
@@ -198,5 +198,5 @@ async def test_the_newest_backups_are_kept_and_files_for_as_long_as_the_oldest(s
         assert await needed_grace_s(bucket) == 86400
         await bucket.put_manifest(replace(manifest, name=name_at(now - timedelta(days=9))))
         assert await needed_grace_s(bucket) > 9 * 86400
-        await BackupMeter(bucket)()
+        await MeasureBackups(bucket)()
         assert value("backup_age_seconds") >= 9 * 86400

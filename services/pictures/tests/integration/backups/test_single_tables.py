@@ -20,10 +20,11 @@ from classifeed_common.testing.databases import TableBackup
 from classifeed_common.testing.recovery import until
 from classifeed_jobs import JobStore
 from classifeed_pictures.app.files.check_stored import check_stored
-from classifeed_pictures.app.restores.find_restored import RestoreNoticer
-from classifeed_pictures.base import bucket_client
+from classifeed_pictures.app.restores.find_restored import FindRestored
 from classifeed_pictures.domain.lifecycle.recipients import OFFERS
 from classifeed_pictures.jobs.close_event_gaps import open_gap
+from classifeed_pictures.parts.outside import bucket_client
+from classifeed_pictures.parts.tuning import Tuning
 from classifeed_pictures.store.tables import metadata
 
 from ..backup_runs import snapshot
@@ -89,7 +90,12 @@ async def offers() -> AsyncIterator[tuple[Offers, str]]:
 
 @pytest.fixture
 def options(offers: tuple[Offers, str]) -> dict[str, Any]:
-    return {"offers_address": offers[1], "backup_s": 10**9, "event_files_s": 1, "lease_ttl_s": 2, "jobs_lease_s": 3}
+    return {"offers_address": offers[1], "backup_s": 10**9, "jobs_lease_s": 3}
+
+
+@pytest.fixture
+def tuning() -> Tuning:
+    return Tuning(event_files_s=1, relay_lease_s=2)
 
 
 async def test_each_group_that_goes_back_alone_is_equal_again(
@@ -100,7 +106,7 @@ async def test_each_group_that_goes_back_alone_is_equal_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Pictures are requested, stored and deleted between the copy of a group and its restore."""
-    notice = RestoreNoticer(service.database, EVENTS, JobStore(), partial(open_gap, store=JobStore()))
+    notice = FindRestored(service.database, EVENTS, JobStore(), partial(open_gap, store=JobStore()))
     await service.pictures.PutPicture(iter([PutPictureRequest(url="by-hand", namespace="shops", data=jpeg(0))]))
     for number, (group, tables) in enumerate(GROUPS.items(), 1):
         capsys.readouterr()
@@ -146,7 +152,7 @@ async def go_back(
     service: Service,
     host: PictureHost,
     offers: Offers,
-    notice: RestoreNoticer,
+    notice: FindRestored,
     group: str,
     tables: tuple[str, ...],
     *,
@@ -235,7 +241,7 @@ async def put_event_file(service: Service, url: str) -> None:
     client.close()
 
 
-async def has_nothing(notice: RestoreNoticer) -> bool:
+async def has_nothing(notice: FindRestored) -> bool:
     return await notice() == {}
 
 

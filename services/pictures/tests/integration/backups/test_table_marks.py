@@ -11,14 +11,15 @@ from classifeed.pictures.v1.requests_pb2 import PictureNotices
 from classifeed_common.db import Database, Tx
 from classifeed_common.testing.databases import TableBackup
 from classifeed_jobs import JobStore
-from classifeed_pictures.app.restores.check_states import OrderRepeater, StateChecker, refetch_unstored
-from classifeed_pictures.app.restores.find_restored import RestoreNoticer
+from classifeed_pictures.app.restores.check_states import CheckStates, RepeatOrders, refetch_unstored
+from classifeed_pictures.app.restores.find_restored import FindRestored
 from classifeed_pictures.domain.marked_tables import JOBS, TABLES
 from classifeed_pictures.domain.marked_tables import STORED as STORED_PICTURES
 from classifeed_pictures.jobs.download import enqueue_downloads
-from classifeed_pictures.store import backups, event_gaps
-from classifeed_pictures.store.backup_columns import names_of
-from classifeed_pictures.store.marks import look_at, move_mark
+from classifeed_pictures.store.backups import backups
+from classifeed_pictures.store.backups.backup_columns import names_of
+from classifeed_pictures.store.backups.marks import look_at, move_mark
+from classifeed_pictures.store.events import event_gaps
 from classifeed_pictures.store.tables import metadata
 
 from ..histories import Processor, hash_of, info, request
@@ -71,8 +72,8 @@ async def processor(migrated_database: Callable[[str], Awaitable[Database]]) -> 
 
 
 @pytest.fixture
-def notice(processor: Processor) -> RestoreNoticer:
-    return RestoreNoticer(processor.database, GROUP, JobStore(), event_gaps.open_gap)
+def notice(processor: Processor) -> FindRestored:
+    return FindRestored(processor.database, GROUP, JobStore(), event_gaps.open_gap)
 
 
 async def causes(processor: Processor) -> list[str]:
@@ -80,7 +81,7 @@ async def causes(processor: Processor) -> list[str]:
         return [gap.cause for gap in await event_gaps.list_open(tx)]
 
 
-async def test_rows_that_are_changed_or_deleted_are_no_restore(processor: Processor, notice: RestoreNoticer) -> None:
+async def test_rows_that_are_changed_or_deleted_are_no_restore(processor: Processor, notice: FindRestored) -> None:
     for _ in range(2):
         assert await notice() == {}
     for table in ("pictures", "settled_requests"):
@@ -118,7 +119,7 @@ async def count_read(tx: Tx) -> dict[str, int]:
     return dict(await (await tx.execute(query, [[table.name for table in TABLES]])).fetchall())
 
 
-async def test_events_since_the_mark_are_applied_again(processor: Processor, notice: RestoreNoticer) -> None:
+async def test_events_since_the_mark_are_applied_again(processor: Processor, notice: FindRestored) -> None:
     await processor.rows(OFFSETS)
     await notice()
     backup = TableBackup(processor.database, "pictures")
@@ -138,7 +139,7 @@ async def test_events_since_the_mark_are_applied_again(processor: Processor, not
     assert await notice() == {}
 
 
-async def test_an_emptied_table_has_offers_request_again(processor: Processor, notice: RestoreNoticer) -> None:
+async def test_an_emptied_table_has_offers_request_again(processor: Processor, notice: FindRestored) -> None:
     await notice()
     await processor.rows("DELETE FROM pictures RETURNING 1")
     named = await notice()
@@ -149,9 +150,9 @@ async def test_an_emptied_table_has_offers_request_again(processor: Processor, n
 
 
 async def test_lost_pictures_are_downloaded_again_and_the_rest_counts(
-    processor: Processor, notice: RestoreNoticer
+    processor: Processor, notice: FindRestored
 ) -> None:
-    check = StateChecker(processor.database, processor.outbox, STORED_PICTURES, refetch_unstored)
+    check = CheckStates(processor.database, processor.outbox, STORED_PICTURES, refetch_unstored)
 
     async def store(number: int) -> None:
         await processor.rows(STORED, info(number).group_id, info(number).name, hash_of(number))
@@ -180,7 +181,7 @@ async def test_lost_pictures_are_downloaded_again_and_the_rest_counts(
 
 @pytest.mark.parametrize("tables", [("blobs", "blob_refs"), ("namespace_usage",)], ids="+".join)
 async def test_files_that_stored_pictures_need_are_noted_again(
-    processor: Processor, notice: RestoreNoticer, tables: tuple[str, ...]
+    processor: Processor, notice: FindRestored, tables: tuple[str, ...]
 ) -> None:
     files = "SELECT ref_count FROM blobs", "SELECT count(*)::int FROM blob_refs", USAGE
 
@@ -202,9 +203,9 @@ async def test_files_that_stored_pictures_need_are_noted_again(
     assert [await processor.rows(query) for query in files] == before
 
 
-async def test_orders_whose_jobs_are_lost_are_given_again(processor: Processor, notice: RestoreNoticer) -> None:
+async def test_orders_whose_jobs_are_lost_are_given_again(processor: Processor, notice: FindRestored) -> None:
     jobs = JobStore()
-    check = StateChecker(processor.database, processor.outbox, JOBS, OrderRepeater(jobs))
+    check = CheckStates(processor.database, processor.outbox, JOBS, RepeatOrders(jobs))
     assert await notice() == {}, "there are no jobs yet"
     await processor.process({11: [request()], 12: [request()]})
     orders = sorted(await processor.take(DownloadOrder), key=lambda order: order.url_hash)

@@ -31,7 +31,7 @@ from classifeed_pictures.domain.lifecycle.events import Request
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.lifecycle.states import name_picture
 from classifeed_pictures.domain.urls.canonical import CanonicalRules
-from classifeed_pictures.store.records import unpack_holdings
+from classifeed_pictures.store.states.records import unpack_holdings
 
 NAMESPACES: Final = ("offers", "shops")
 _RULES: Final = CanonicalRules.of({"strip_fragment": True, "strip_www": False, "tracking_parameters": []})

@@ -13,7 +13,7 @@ from classifeed_common.db import Database
 from classifeed_pictures.domain.lifecycle.events import Deletion, GivenUp, Look, Unused
 from classifeed_pictures.domain.lifecycle.retries import DELETED
 from classifeed_pictures.domain.lifecycle.states import State
-from classifeed_pictures.store.states import StateChanged, read_states, write_states
+from classifeed_pictures.store.states.states import StateChanged, list_states, write_states
 
 from ..histories import Processor, hash_of, hours_ago, info, loaded, request
 
@@ -204,7 +204,7 @@ async def test_a_state_that_changed_meanwhile_is_not_overwritten(processor: Proc
 
     async def write_late() -> None:
         async with processor.database.transaction() as tx:
-            read = await read_states(tx, [hash_of(1)])
+            read = await list_states(tx, [hash_of(1)])
             await processor.process({1: [request(namespace="maps")]})
             read[hash_of(1)].state.is_put = True
             await write_states(tx, read, [read[hash_of(1)].state])
@@ -217,7 +217,7 @@ async def test_a_state_that_changed_meanwhile_is_not_overwritten(processor: Proc
 async def test_a_state_that_appeared_meanwhile_is_not_overwritten(processor: Processor) -> None:
     async def write_late() -> None:
         async with processor.database.transaction() as tx:
-            read = await read_states(tx, [hash_of(1)])
+            read = await list_states(tx, [hash_of(1)])
             await processor.process({1: [request()]})
             await write_states(tx, read, [State("key-1", hash_of(1), is_put=True)])
 

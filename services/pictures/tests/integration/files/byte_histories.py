@@ -20,7 +20,7 @@ from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_pictures.app.files.copy_picture import copy_picture, delete_picture
-from classifeed_pictures.app.files.store_picture import PictureStorer, Source
+from classifeed_pictures.app.files.store_picture import Source, StorePicture
 from classifeed_pictures.decoding.model import Decoded, Version
 from classifeed_pictures.domain.lifecycle.events import Deletion, Event, Loaded, Request
 from classifeed_pictures.domain.lifecycle.lifecycle import Lifecycle
@@ -28,8 +28,8 @@ from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.lifecycle.orders import Copy, Delete, Download, Order
 from classifeed_pictures.domain.lifecycle.states import State
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
-from classifeed_pictures.store.namespaces import put_namespace
-from classifeed_pictures.store.stored import find_stored
+from classifeed_pictures.store.files.namespaces import put_namespace
+from classifeed_pictures.store.files.stored import find_stored
 
 from ..histories import hash_of
 from ..stepping import Killed, Run, SteppedBlobs, SteppedDatabase, begin
@@ -64,7 +64,7 @@ class World:
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
         self.stepped = cast(Database, SteppedDatabase(self.database))
-        self.store = PictureStorer(self.stepped, cast(BlobStore, self.blobs), SystemClock())
+        self.store = StorePicture(self.stepped, cast(BlobStore, self.blobs), SystemClock())
 
     async def live(self) -> None:
         """Run a history to its end; the promises are checked at each step."""

@@ -13,8 +13,8 @@ from classifeed_pictures.app.files.check_stored import check_stored
 from classifeed_pictures.app.files.store_picture import record_stored
 from classifeed_pictures.domain.lifecycle.events import Deletion
 from classifeed_pictures.domain.namespaces import Namespace, Piece, SizeRule
-from classifeed_pictures.store.namespaces import put_namespace, read_used_bytes
-from classifeed_pictures.store.stored import StoredPicture
+from classifeed_pictures.store.files.namespaces import get_used_bytes, put_namespace
+from classifeed_pictures.store.files.stored import StoredPicture
 
 from ..histories import Processor, hash_of, hours_ago, info, loaded, request
 from ..samples import growth
@@ -74,7 +74,7 @@ async def test_orphans_go_and_held_and_young_ones_stay(processor: Processor) -> 
     references = {ref.rsplit("/", 1)[1] for (ref,) in await processor.rows("SELECT ref FROM blob_refs")}
     assert references == expected
     async with database.transaction() as tx:
-        assert await read_used_bytes(tx, "offers") == 15 * 6
+        assert await get_used_bytes(tx, "offers") == 15 * 6
     await _check(database)
     assert await _stored(processor) == expected
 

@@ -17,13 +17,13 @@ from classifeed_common.db import Database
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import ResourceExhausted
 from classifeed_pictures.app.files.copy_picture import copy_picture, delete_picture
-from classifeed_pictures.app.files.resize_picture import PictureResizer
-from classifeed_pictures.app.files.store_picture import PictureStorer, Source
+from classifeed_pictures.app.files.resize_picture import ResizePicture
+from classifeed_pictures.app.files.store_picture import Source, StorePicture
 from classifeed_pictures.decoding.model import Decoded, SizeSpec, Version
 from classifeed_pictures.domain.lifecycle.retries import NAMESPACE_UNKNOWN, QUOTA_EXCEEDED, SOURCE_GONE
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
-from classifeed_pictures.store.namespaces import put_namespace, read_used_bytes
-from classifeed_pictures.store.stored import find_stored
+from classifeed_pictures.store.files.namespaces import get_used_bytes, put_namespace
+from classifeed_pictures.store.files.stored import find_stored
 
 from ..histories import hash_of
 
@@ -59,7 +59,7 @@ class Store:
     maker: Maker
 
     async def put(self, number: int, *, attempt: int = 1, content: bytes = b"original") -> PictureInfo:
-        storer = PictureStorer(self.database, self.blobs, SystemClock())
+        storer = StorePicture(self.database, self.blobs, SystemClock())
         decoded = await self.maker.decode(content, _specs(OFFERS), OFFERS.formats)
         return await storer(Source(hash_of(number)), OFFERS, decoded, attempt=attempt)
 
@@ -84,7 +84,7 @@ class Store:
 
     async def used_bytes(self, namespace: str) -> int:
         async with self.database.transaction() as tx:
-            return await read_used_bytes(tx, namespace)
+            return await get_used_bytes(tx, namespace)
 
     async def referred(self) -> dict[str, int]:
         async with self.database.connection() as connection:
@@ -159,7 +159,7 @@ async def test_sizes_that_a_namespace_lacks_are_made_from_the_original(store: St
     order = _copy_to(info, "wider")
     assert await store.copy(order) is None
     store.maker.made.clear()
-    resize = PictureResizer(store.database, store.blobs, store.maker)
+    resize = ResizePicture(store.database, store.blobs, store.maker)
     copy = await resize(order)
     assert isinstance(copy, PictureInfo)
     assert store.maker.made == [("wide", "jpeg")]
@@ -183,7 +183,7 @@ async def test_a_copy_of_what_is_gone_fails(store: Store) -> None:
     failure = await store.copy(_copy_to(info, "same"))
     assert isinstance(failure, LoadFailure)
     assert failure.code == SOURCE_GONE
-    failure = await PictureResizer(store.database, store.blobs, store.maker)(_copy_to(info, "wider"))
+    failure = await ResizePicture(store.database, store.blobs, store.maker)(_copy_to(info, "wider"))
     assert isinstance(failure, LoadFailure)
     assert failure.code == SOURCE_GONE
 
@@ -217,9 +217,9 @@ async def test_an_older_order_does_not_delete_what_was_stored_again(store: Store
 async def test_more_than_the_quota_is_refused_with_words(store: Store) -> None:
     info = await store.put(1)
     async with store.database.transaction() as tx:
-        await put_namespace(tx, replace(OFFERS, quota_bytes=await read_used_bytes(tx, "offers") + 10))
+        await put_namespace(tx, replace(OFFERS, quota_bytes=await get_used_bytes(tx, "offers") + 10))
         await put_namespace(tx, replace(SAME, quota_bytes=10))
-    storer = PictureStorer(store.database, store.blobs, SystemClock())
+    storer = StorePicture(store.database, store.blobs, SystemClock())
     limited = replace(OFFERS, quota_bytes=await store.used_bytes("offers") + 10)
     decoded = await store.maker.decode(b"more", _specs(OFFERS), OFFERS.formats)
     with pytest.raises(ResourceExhausted, match=r"offers has \d+ of \d+ bytes in use"):

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from classifeed.pictures.v1.picture_service_pb2 import PictureNamespace, PutNamespaceRequest, SizeRule
-from classifeed_pictures import base
 from classifeed_pictures.decoding.processes.pool import DecodePool
+from classifeed_pictures.parts import parts
 
 from ...decoding_files.hostile import SCRIPT, every_hostile, many_scans
 from ..conftest import Service
@@ -90,7 +90,7 @@ class TestWithLittleCpu:
     @pytest.fixture(autouse=True)
     def little_cpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Limit each picture to half a second of CPU, in the service that is started after it."""
-        monkeypatch.setattr(base, "DecodePool", partial(DecodePool, deadline_s=0.5))
+        monkeypatch.setattr(parts, "DecodePool", partial(DecodePool, deadline_s=0.5))
 
     async def test_a_picture_that_burns_cpu_is_refused_with_words(
         self, little_cpu: None, http: httpx.AsyncClient, service: Service, host: PictureHost

@@ -20,14 +20,14 @@ from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.outbox import Outbox
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_jobs import ClaimLost, JobContext, Registry
-from classifeed_pictures.app.events.report_load import LoadReporter
-from classifeed_pictures.app.files.download_picture import PictureDownloader
-from classifeed_pictures.app.files.resize_picture import PictureResizer
-from classifeed_pictures.app.files.store_picture import PictureStorer
+from classifeed_pictures.app.events.report_load import ReportLoad
+from classifeed_pictures.app.files.download_picture import DownloadPicture
+from classifeed_pictures.app.files.resize_picture import ResizePicture
+from classifeed_pictures.app.files.store_picture import StorePicture
 from classifeed_pictures.decoding.model import Decoded
 from classifeed_pictures.jobs import download, resize
 from classifeed_pictures.jobs.orders import OrderArgs
-from classifeed_pictures.store.namespaces import put_namespace
+from classifeed_pictures.store.files.namespaces import put_namespace
 
 from ..files.test_copying import OFFERS, WIDER, Maker, Store
 from ..histories import hash_of
@@ -79,12 +79,12 @@ async def store(migrated_database: MigratedDatabase, s3: EmbeddedS3) -> AsyncIte
 @pytest.fixture
 def run_lost(store: Store, tmp_path: Path) -> Run:
     """Return a function that runs a task with an order, as a run that has lost its claim."""
-    registry, reporter = Registry(), LoadReporter(Outbox())
-    storer = PictureStorer(store.database, store.blobs, SystemClock())
+    registry, reporter = Registry(), ReportLoad(Outbox())
+    storer = StorePicture(store.database, store.blobs, SystemClock())
     fetcher = cast(Fetcher, OnePicture())
-    downloader = PictureDownloader(store.database, fetcher, FileMaker(), storer, SystemClock(), spool_dir=tmp_path)
+    downloader = DownloadPicture(store.database, fetcher, FileMaker(), storer, SystemClock(), spool_dir=tmp_path)
     download.register_download(registry, downloader, reporter)
-    resize.register_resize(registry, PictureResizer(store.database, store.blobs, FileMaker()), reporter)
+    resize.register_resize(registry, ResizePicture(store.database, store.blobs, FileMaker()), reporter)
 
     async def run(task: str, order: DownloadOrder | CopyOrder) -> None:
         with pytest.raises(ClaimLost):

@@ -36,7 +36,7 @@ from classifeed_jobs.service import ServiceJobs
 from classifeed_jobs.testing import lost_lease
 from classifeed_pictures.app.events.list_event_files import remove_event_files
 from classifeed_pictures.app.events.make_events import EventMaker
-from classifeed_pictures.app.events.take_event_file import EventFileTaker
+from classifeed_pictures.app.events.take_event_file import TakeEventFile
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.jobs.event_files import (
@@ -87,7 +87,7 @@ class Files:
     registry: Registry = field(default_factory=Registry)
 
     def __post_init__(self) -> None:
-        taker = EventFileTaker(
+        taker = TakeEventFile(
             self.bucket,
             self.producer,
             make_events=lambda: EventMaker(self.rules, SHARDS, self.topic),

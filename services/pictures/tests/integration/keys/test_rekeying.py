@@ -19,6 +19,7 @@ from classifeed.pictures.v1.picture_service_pb2 import (
 )
 from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
+from classifeed_pictures.parts.tuning import Tuning
 
 from ..conftest import Service
 from ..picture_host import PictureHost, jpeg
@@ -48,7 +49,12 @@ def rules(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def options(rules: Path) -> dict[str, Any]:
-    return {"canonical_rules": str(rules), "rekey_s": 1, "rekey_settle_s": 1}
+    return {"canonical_rules": str(rules)}
+
+
+@pytest.fixture
+def tuning() -> Tuning:
+    return Tuning(rekey_s=1, rekey_settle_s=1)
 
 
 @pytest.fixture

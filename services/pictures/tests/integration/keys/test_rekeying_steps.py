@@ -30,7 +30,7 @@ from classifeed_domain.topics import (
 )
 from classifeed_jobs import JobStore, Slice
 from classifeed_pictures.app.events.report_load import load_message
-from classifeed_pictures.app.files.store_picture import PictureStorer, Source
+from classifeed_pictures.app.files.store_picture import Source, StorePicture
 from classifeed_pictures.app.states.rekey_states import rekey_states
 from classifeed_pictures.consumers.copies import CopyHandler
 from classifeed_pictures.consumers.events import EventHandler
@@ -39,9 +39,9 @@ from classifeed_pictures.decoding.model import Decoded, Version
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
 from classifeed_pictures.domain.urls.canonical import CanonicalRules
-from classifeed_pictures.store.namespaces import put_namespace
-from classifeed_pictures.store.states import read_now
-from classifeed_pictures.store.stored import find_stored
+from classifeed_pictures.store.files.namespaces import put_namespace
+from classifeed_pictures.store.files.stored import find_stored
+from classifeed_pictures.store.states.states import get_now
 
 from ..stepping import SteppedBlobs
 
@@ -76,7 +76,7 @@ class Steps:
         self.resharder = Resharder(self, letters, current_rules=lambda: self.rules)
         self.events = EventHandler(self.outbox, LifecycleRules())
         self.copies = CopyHandler(self.outbox, JobStore())
-        self.storer = PictureStorer(self.database, cast(BlobStore, self.blobs), SystemClock())
+        self.storer = StorePicture(self.database, cast(BlobStore, self.blobs), SystemClock())
 
     async def send(self, messages: Sequence[Message], *, limit_s: float | None = None) -> None:
         for each in messages:
@@ -139,7 +139,7 @@ class Steps:
             source = Source(order.url_hash)
             outcome = await self.storer(source, _NAMESPACES[order.namespace], decoded, attempt=order.attempt)
         async with self.database.transaction() as tx:
-            await self.outbox.put(tx, [load_message(order, outcome, at=await read_now(tx))])
+            await self.outbox.put(tx, [load_message(order, outcome, at=await get_now(tx))])
 
     async def _relay(self) -> None:
         async with self.database.transaction() as tx:

@@ -13,8 +13,8 @@ from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
-from classifeed_pictures.base import Base
-from classifeed_pictures.bootstrap import build
+from classifeed_pictures import bootstrap
+from classifeed_pictures.parts import build_parts
 from classifeed_pictures.settings import PicturesSettings
 
 pytestmark = pytest.mark.kafka
@@ -44,13 +44,13 @@ async def test_a_process_with_one_role_takes_changed_rules(
         decoders=1,
         drain_notice_s=0,
     )
-    base = Base.of(settings, client_id="test")
-    monkeypatch.setattr(Base, "of", lambda *_, **__: base)
-    runner = build(settings)
+    parts = build_parts(settings)
+    monkeypatch.setattr(bootstrap, "build_parts", lambda *_: parts)
+    runner = bootstrap.build(settings)
     stop = asyncio.Event()
     running = asyncio.create_task(runner.run(stop, {role}))
     await until(lambda: running.done() or runner.is_ready)
     path.write_text(yaml.safe_dump(_RULES | {"strip_www": True}))
-    await until(lambda: running.done() or base.canonical_rules().strips_www)
+    await until(lambda: running.done() or parts.canonical_rules().strips_www)
     stop.set()
     assert await running == 0

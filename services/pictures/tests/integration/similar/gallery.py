@@ -17,8 +17,8 @@ from classifeed_pictures.app.states.find_similar import list_alike
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.pipeline import decode_picture
 from classifeed_pictures.domain.similarity import similarity_key
-from classifeed_pictures.store.similar import Likeness
-from classifeed_pictures.store.stored import StoredPicture, put_stored
+from classifeed_pictures.store.files.stored import StoredPicture, put_stored
+from classifeed_pictures.store.states.similar import Likeness
 
 from ...decoding_files.drawings import FLAT_KINDS, KINDS, saved, transformed
 

@@ -6,17 +6,19 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
-from classifeed_common.db import Database, Tx
+from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.testing.recovery import until
 from classifeed_jobs import JobStore
 from classifeed_pictures.app.states.find_similar import list_alike
 from classifeed_pictures.domain.similarity import similarity_key
 from classifeed_pictures.jobs.fill_similarity_keys import TASK, NoArgs
-from classifeed_pictures.store.similar import BEGIN, SQL, fill_keys, key_parameters, list_similar
-from classifeed_pictures.store.stored import delete_stored, put_stored
+from classifeed_pictures.store.files.stored import delete_stored, put_stored
+from classifeed_pictures.store.states.similar import BEGIN, fill_keys, key_parameters, list_similar
 
 from ..conftest import Service
 from .gallery import Hung, hang_all, stored
+
+SQL = load_queries("classifeed_pictures.store.states", "similar.sql")
 
 MigratedDatabase = Callable[[str], Awaitable[Database]]
 HASH = bytes.fromhex("f0f1f2f3f4f5f6f7")
@@ -65,7 +67,10 @@ async def test_what_is_found_is_what_is_stored_after_concurrent_changes(migrated
             info = stored(picture).info
             await delete_stored(tx, info.namespace, info.group_id, info.name, attempt=1)
         assert await names_found(tx) == set()
-        left = await tx.execute(SQL["list_keys"], key_parameters(similarity_key(HASH), 10))
+        left = await tx.execute(
+            SQL["list_keys"],
+            key_parameters(similarity_key(HASH), 10),
+        )
         assert await left.fetchall() == []
 
 

@@ -25,13 +25,14 @@ from classifeed_common.kafka import message_of
 from classifeed_common.outbox import Outbox
 from classifeed_common.testing.recovery import until
 from classifeed_domain.topics import PICTURES_REQUESTS
-from classifeed_pictures.app.states.compare_pictures import PictureComparer
+from classifeed_pictures.app.states.compare_pictures import ComparePictures
 from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.domain.lifecycle.events import Request
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, url_hash
 from classifeed_pictures.jobs.compare import TASK as COMPARE
-from classifeed_pictures.store.canonical_rules import note_rules
-from classifeed_pictures.store.settled import add_settled
+from classifeed_pictures.parts.tuning import Tuning
+from classifeed_pictures.store.events.canonical_rules import note_rules
+from classifeed_pictures.store.states.settled import add_settled
 
 from ..backup_runs import ended
 from ..conftest import Service
@@ -70,7 +71,7 @@ class Comparing:
     """States in real tables, and comparisons of them."""
 
     database: Database
-    comparer: PictureComparer
+    comparer: ComparePictures
 
     async def put(self, urls: Sequence[str], *, is_put: bool = False, age: timedelta = timedelta(days=1)) -> None:
         async with self.database.transaction() as tx:
@@ -125,7 +126,7 @@ async def comparing(
 ) -> AsyncIterator[Comparing]:
     database = await migrated_database("classifeed_pictures")
     async with grpc.aio.insecure_channel(offers[1]) as channel:
-        comparer = PictureComparer(OffersClient(channel), Outbox(), lambda: RULES, held_share=0.2, held_least=5)
+        comparer = ComparePictures(OffersClient(channel), Outbox(), lambda: RULES, held_share=0.2, held_least=5)
         yield Comparing(database, comparer)
 
 
@@ -245,7 +246,12 @@ async def test_a_run_that_dies_goes_on_where_it_was(comparing: Comparing, offers
 
 @pytest.fixture
 def options(offers: tuple[Offers, str]) -> dict[str, Any]:
-    return {"offers_address": offers[1], "compare_s": 1, "delete_after_s": 1, "held_least": 0, "held_share_percent": 60}
+    return {"offers_address": offers[1], "compare_s": 1, "delete_after_s": 1}
+
+
+@pytest.fixture
+def tuning() -> Tuning:
+    return Tuning(held_least=0, held_share=0.6)
 
 
 async def test_pictures_go_after_two_comparisons_and_mass_deletions_wait(
@@ -288,9 +294,12 @@ class TestOfOthers:
             "offers_address": offers[1],
             "compare_s": 1,
             "delete_after_s": 1,
-            "held_least": 1000,
             "refresh_days": 0,
         }
+
+    @pytest.fixture
+    def tuning(self) -> Tuning:
+        return Tuning(held_least=1000)
 
     async def test_their_pictures_stay_and_recipients_of_deleted_ones_get_the_deletion(
         self, service: Service, host: PictureHost, offers: tuple[Offers, str]
@@ -326,7 +335,11 @@ async def _has_grown(offers: Offers, exports: int) -> bool:
 class TestConfirmed:
     @pytest.fixture
     def options(self, offers: tuple[Offers, str]) -> dict[str, Any]:
-        return {"offers_address": offers[1], "compare_s": 10**9, "held_least": 0, "held_share_percent": 20}
+        return {"offers_address": offers[1], "compare_s": 10**9}
+
+    @pytest.fixture
+    def tuning(self) -> Tuning:
+        return Tuning(held_least=0)
 
     async def test_a_held_comparison_marks_what_it_found_once_somebody_says_yes(
         self, service: Service, host: PictureHost, offers: tuple[Offers, str]

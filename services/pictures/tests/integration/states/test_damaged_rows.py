@@ -13,8 +13,8 @@ from classifeed_pictures.app.states.find_similar import list_alike
 from classifeed_pictures.app.states.find_states import canonical_keys, find_states
 from classifeed_pictures.domain.lifecycle.events import Look
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, url_hash
-from classifeed_pictures.store.similar import fill_keys
-from classifeed_pictures.store.stored import find_stored
+from classifeed_pictures.store.files.stored import find_stored
+from classifeed_pictures.store.states.similar import fill_keys
 
 from ..histories import Processor, hash_of, hours_ago, info, loaded, request
 from ..samples import growth

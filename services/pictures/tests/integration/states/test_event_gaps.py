@@ -18,10 +18,10 @@ from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import forget_records
 from classifeed_domain.topics import PICTURES_EVENTS
 from classifeed_jobs import JobStore
-from classifeed_pictures.app.states.close_event_gaps import EventGapCloser
+from classifeed_pictures.app.states.close_event_gaps import CloseEventGaps
 from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.jobs.close_event_gaps import TASK, enqueue_closing
-from classifeed_pictures.store import event_gaps
+from classifeed_pictures.store.events import event_gaps
 
 from ..backup_runs import destroy, make_backup, restore
 from ..conftest import Service
@@ -61,9 +61,9 @@ async def database(migrated_database: Any) -> Database:
 
 
 @pytest.fixture
-async def close(database: Database, offers: tuple[Offers, str]) -> AsyncIterator[EventGapCloser]:
+async def close(database: Database, offers: tuple[Offers, str]) -> AsyncIterator[CloseEventGaps]:
     channel = open_channel(offers[1], caller="pictures", audience="offers", keys=None)
-    yield EventGapCloser(database, OffersClient(channel))
+    yield CloseEventGaps(database, OffersClient(channel))
     await channel.close()
 
 
@@ -73,7 +73,7 @@ async def open_causes(database: Database) -> list[str]:
 
 
 async def test_a_new_database_requests_all_once(
-    database: Database, close: EventGapCloser, offers: tuple[Offers, str]
+    database: Database, close: CloseEventGaps, offers: tuple[Offers, str]
 ) -> None:
     assert await open_causes(database) == [NEW]
     assert [await close(), await close()] == [1, 0]
@@ -103,7 +103,7 @@ async def test_a_start_has_a_gap_closed_that_nobody_knows_of_and_no_more(databas
 
 
 async def test_a_lost_response_is_requested_again_under_the_same_id(
-    database: Database, close: EventGapCloser, offers: tuple[Offers, str]
+    database: Database, close: CloseEventGaps, offers: tuple[Offers, str]
 ) -> None:
     offers[0].lost_responses = 1
     with pytest.raises(grpc.aio.AioRpcError, match="lost"):
@@ -115,7 +115,7 @@ async def test_a_lost_response_is_requested_again_under_the_same_id(
 
 
 async def test_a_gap_that_opens_during_the_call_stays_open(
-    database: Database, close: EventGapCloser, offers: tuple[Offers, str], monkeypatch: pytest.MonkeyPatch
+    database: Database, close: CloseEventGaps, offers: tuple[Offers, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It did not exist when offers was called, so the request for both may have come too early for it."""
     request = close.offers.request_pictures

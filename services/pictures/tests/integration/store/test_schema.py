@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import md5
+from types import ModuleType
 from typing import Any
 
+from classifeed_common.db import Queries, load_queries
 from classifeed_common.db.migrations import check_drift
 from classifeed_common.testing.plans import rows_handled, scanned_tables
-from classifeed_pictures.store import namespaces, orphans, requests, settled, similar, states, stored
+from classifeed_pictures.store.files import namespaces, orphans, stored
+from classifeed_pictures.store.states import requests, settled, similar, states
 from classifeed_pictures.store.tables import metadata
 
 ROWS = 20_000
@@ -70,28 +73,36 @@ PAGE = {
     "after_group": 0, "after_name": "", "limit": BATCH,
 }  # fmt: skip
 ADDRESS = {"namespace": "offers", "group_id": 1, "name": "1"}
+
+
+def sql_of(module: ModuleType) -> Queries:
+    """Return the statements of a module of the store."""
+    package, _, name = module.__name__.rpartition(".")
+    return load_queries(package, f"{name}.sql")
+
+
 # Never prepared, so that each is planned for the length of its arrays.
 STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "read_states": (states.SQL, {"url_hashes": HASHES}),
-    "lock_revisions": (states.SQL, {"url_hashes": HASHES}),
-    "update_states": (states.SQL, STATE),
-    "delete_states": (states.SQL, {"url_hashes": HASHES}),
-    "list_due": (states.SQL, {"after_at": datetime(2020, 1, 1, tzinfo=UTC), "after_hash": b"", "limit": BATCH}),
-    "take_stored": (requests.SQL, PLACES),
-    "report_failed": (requests.SQL, PLACES | {"attempts": [1] * BATCH}),
-    "forget_namespaces": (requests.SQL, PLACES),
-    "forget_all": (requests.SQL, {"url_hashes": HASHES}),
-    "add_settled": (settled.SQL, SETTLED_REQUESTS),
-    "list_settled": (settled.SQL, PLACES),
-    "list_recipients": (settled.SQL, {"url_hashes": HASHES, "nobody": "-"}),
-    "end_given_up": (settled.SQL, PLACES | {"recipients": ["seller"] * BATCH}),
-    "forget_settled_namespaces": (settled.SQL, PLACES),
-    "forget_all_settled": (settled.SQL, {"url_hashes": HASHES}),
-    "count_in_flight": (requests.SQL, {"url_hashes": HASHES}),
-    "list_after": (orphans.SQL, ADDRESS | {"grace_s": 86400, "limit": BATCH}),
-    "share_states": (orphans.SQL, {"url_hashes": HASHES}),
+    "list_states": (sql_of(states), {"url_hashes": HASHES}),
+    "lock_revisions": (sql_of(states), {"url_hashes": HASHES}),
+    "update_states": (sql_of(states), STATE),
+    "delete_states": (sql_of(states), {"url_hashes": HASHES}),
+    "list_due": (sql_of(states), {"after_at": datetime(2020, 1, 1, tzinfo=UTC), "after_hash": b"", "limit": BATCH}),
+    "take_stored": (sql_of(requests), PLACES),
+    "report_failed": (sql_of(requests), PLACES | {"attempts": [1] * BATCH}),
+    "forget_namespaces": (sql_of(requests), PLACES),
+    "forget_all": (sql_of(requests), {"url_hashes": HASHES}),
+    "add_settled": (sql_of(settled), SETTLED_REQUESTS),
+    "list_settled": (sql_of(settled), PLACES),
+    "list_recipients": (sql_of(settled), {"url_hashes": HASHES, "nobody": "-"}),
+    "end_given_up": (sql_of(settled), PLACES | {"recipients": ["seller"] * BATCH}),
+    "forget_settled_namespaces": (sql_of(settled), PLACES),
+    "forget_all_settled": (sql_of(settled), {"url_hashes": HASHES}),
+    "count_in_flight": (sql_of(requests), {"url_hashes": HASHES}),
+    "list_after": (sql_of(orphans), ADDRESS | {"grace_s": 86400, "limit": BATCH}),
+    "share_states": (sql_of(orphans), {"url_hashes": HASHES}),
     "lock_orphans": (
-        orphans.SQL,
+        sql_of(orphans),
         {
             "namespaces": ["offers"] * BATCH,
             "group_ids": [n % 100 for n in range(101, 101 + BATCH)],
@@ -100,16 +111,16 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
             "grace_s": 86400,
         },
     ),
-    "find_stored": (stored.SQL, ADDRESS),
-    "lock_stored": (stored.SQL, ADDRESS),
-    "delete_stored": (stored.SQL, ADDRESS | {"attempt": 1}),
-    "list_keys": (similar.SQL, similar.key_parameters(KEYS[0], 10)),
-    "list_similar": (similar.SQL, PAGE | {"keys": KEYS}),
-    "list_similar_of_urls": (similar.SQL, PAGE | {"url_hashes": HASHES, "distance": 10}),
-    "lock_without_key": (similar.SQL, {"namespace": "", "group_id": -1, "name": "", "limit": BATCH}),
-    "find_namespace": (namespaces.SQL, {"name": "offers"}),
+    "find_stored": (sql_of(stored), ADDRESS),
+    "lock_stored": (sql_of(stored), ADDRESS),
+    "delete_stored": (sql_of(stored), ADDRESS | {"attempt": 1}),
+    "list_keys": (sql_of(similar), similar.key_parameters(KEYS[0], 10)),
+    "list_similar": (sql_of(similar), PAGE | {"keys": KEYS}),
+    "list_similar_of_urls": (sql_of(similar), PAGE | {"url_hashes": HASHES, "distance": 10}),
+    "lock_without_key": (sql_of(similar), {"namespace": "", "group_id": -1, "name": "", "limit": BATCH}),
+    "find_namespace": (sql_of(namespaces), {"name": "offers"}),
 }
-_OF_JOBS = (stored.SQL, orphans.SQL, similar.SQL)
+_OF_JOBS = (sql_of(stored), sql_of(orphans), sql_of(similar))
 PROCESSING = {name for name, (queries, _) in STATEMENTS.items() if queries not in _OF_JOBS} - {"list_due"}
 SIMILAR = {"list_keys", "list_similar", "list_similar_of_urls"}
 PREPARED = {"find_stored", "lock_stored", "delete_stored", "find_namespace"}
@@ -136,7 +147,7 @@ async def test_what_is_read_does_not_grow_with_the_table(migrated_database: Call
                 if name in PROCESSING:
                     await states.forbid_scans(tx)
                 if name in SIMILAR:
-                    await tx.execute(similar.SQL["forbid_scans"])
+                    await tx.execute(sql_of(similar)["forbid_scans"])
                 found[name, is_generic] = await rows_handled(tx, queries[name], given, is_generic=is_generic)
     assert {case: rows for case, rows in found.items() if rows > _MOST} == {}
 
@@ -146,4 +157,4 @@ async def test_the_oldest_request_is_found_by_an_index(migrated_database: Callab
     async with database.connection() as connection:
         await connection.execute(REQUESTS, {"first": 1, "last": ROWS})
         await connection.execute("ANALYZE requests_in_flight")
-        assert await scanned_tables(connection, requests.SQL["read_oldest"], {}) == set()
+        assert await scanned_tables(connection, sql_of(requests)["read_oldest"], {}) == set()

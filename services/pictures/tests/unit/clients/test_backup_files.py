@@ -24,8 +24,8 @@ from classifeed_pictures.domain.backups import (
 )
 from classifeed_pictures.domain.lifecycle.states import Holding
 from classifeed_pictures.domain.restoring import Renewal
-from classifeed_pictures.store.backup_columns import SHARDED, WHOLE, columns_of, is_json, names_of, schema_of
-from classifeed_pictures.store.records import pack_holdings, unpack_holdings
+from classifeed_pictures.store.backups.backup_columns import SHARDED, WHOLE, columns_of, is_json, names_of, schema_of
+from classifeed_pictures.store.states.records import pack_holdings, unpack_holdings
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 NUMBER = 1_000_000

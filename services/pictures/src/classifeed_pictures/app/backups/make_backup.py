@@ -17,9 +17,9 @@ from classifeed_domain.topics import PICTURES_EVENTS, PICTURES_RESULTS
 from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.clients.backup_rows import PAGE_ROWS, RowWriter
 from classifeed_pictures.domain.backups import BackupFile, Manifest, Stand, lowest, name_at, removable
-from classifeed_pictures.store import backups
-from classifeed_pictures.store.backup_columns import RESULTS, SHARDED, WHOLE, names_of, schema_of
-from classifeed_pictures.store.states import read_now
+from classifeed_pictures.store.backups import backups
+from classifeed_pictures.store.backups.backup_columns import RESULTS, SHARDED, WHOLE, names_of, schema_of
+from classifeed_pictures.store.states.states import get_now
 
 SHARD_STATES: Final = 20_000
 _log = structlog.get_logger(__name__)
@@ -36,7 +36,7 @@ class _Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class BackupMaker:
+class MakeBackup:
     """Makes backups. If a run dies, its backup stays incomplete and is never used.
 
     Attributes:
@@ -62,7 +62,7 @@ class BackupMaker:
             Unavailable: the object store does not respond; the state and all other backups are untouched.
         """
         async with self.database.transaction() as tx:
-            name = name_at(await read_now(tx))
+            name = name_at(await get_now(tx))
         parts = _Parts()
         with run_folder(self.spool_dir) as folder:
             after: bytes | None = b""
@@ -113,7 +113,7 @@ class BackupMaker:
             for table in WHOLE:
                 bounds = {"topic": PICTURES_RESULTS} if table == RESULTS else {}
                 taken.append(await _write(tx, folder, table, f"{table}.parquet", table, bounds))
-            ended_at = await read_now(tx)
+            ended_at = await get_now(tx)
         await self._put(name, folder, taken, parts)
         return ended_at
 

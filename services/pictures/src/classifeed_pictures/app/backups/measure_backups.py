@@ -16,7 +16,7 @@ from classifeed_pictures.metrics import BACKUP_AGE
 _MEASURE_S: Final = 30.0
 
 
-class BackupMeter:
+class MeasureBackups:
     """Sets the age of the newest complete backup, or of this process if there is none; for a Watch.
 
     Args:

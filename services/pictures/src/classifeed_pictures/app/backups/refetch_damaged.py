@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import structlog
 
 from classifeed.pictures.v1.events_pb2 import LookAgain
 from classifeed_common.blobs import DamagedBlob
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.events.compose_messages import look_messages
-from classifeed_pictures.store.states import read_now
+from classifeed_pictures.store.backups.damaged import list_users
+from classifeed_pictures.store.states.states import get_now
 
-_SQL: Final = load_queries("classifeed_pictures.store", "damaged.sql")
 _log = structlog.get_logger(__name__)
 
 
@@ -23,8 +23,8 @@ async def refetch_damaged(tx: Tx, damaged: Sequence[DamagedBlob], *, outbox: Out
 
     A picture that was put by hand cannot be downloaded: it is logged, and must be put again.
     """
-    cursor = await tx.execute(_SQL["find_users"], {"sha256s": [blob.sha256 for blob in damaged]})
-    await fetch_again(tx, await cursor.fetchall(), outbox=outbox)
+    users = await list_users(tx, [blob.sha256 for blob in damaged])
+    await fetch_again(tx, users, outbox=outbox)
 
 
 async def fetch_again(tx: Tx, pictures: Sequence[tuple[Any, ...]], *, outbox: Outbox) -> None:
@@ -33,4 +33,4 @@ async def fetch_again(tx: Tx, pictures: Sequence[tuple[Any, ...]], *, outbox: Ou
         if is_put:
             _log.error("pictures.picture.lost", url=url[:200], fix="put it again")
     looks = {url: LookAgain(force=True, refresh=True) for url, is_put in pictures if not is_put}
-    await outbox.put(tx, look_messages(looks, await read_now(tx)))
+    await outbox.put(tx, look_messages(looks, await get_now(tx)))

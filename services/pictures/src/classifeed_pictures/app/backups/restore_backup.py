@@ -24,11 +24,11 @@ from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.clients.backup_rows import Rows, check_file, read_pages
 from classifeed_pictures.domain.backups import BackupFault, Manifest
 from classifeed_pictures.domain.restoring import Held, Renewal
-from classifeed_pictures.store import backups
-from classifeed_pictures.store.backup_columns import RESULTS, SHARDED, WHOLE, names_of
-from classifeed_pictures.store.canonical_rules import note_not_rekeyed
-from classifeed_pictures.store.damaged_rows import note_damaged
-from classifeed_pictures.store.states import read_now
+from classifeed_pictures.store.backups import backups
+from classifeed_pictures.store.backups.backup_columns import RESULTS, SHARDED, WHOLE, names_of
+from classifeed_pictures.store.events.canonical_rules import note_not_rekeyed
+from classifeed_pictures.store.states.damaged_rows import note_damaged
+from classifeed_pictures.store.states.states import get_now
 
 _FILES: Final = 1000
 _STATES, _, _STORED, _ = SHARDED
@@ -36,7 +36,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class BackupRestorer:
+class RestoreBackup:
     """Restores backups. A run that dies has changed nothing or everything; the next run continues.
 
     Attributes:
@@ -89,7 +89,7 @@ class BackupRestorer:
         """Replace the state by the backup; return the number of damaged states, which are left out."""
         async with ctx.guarded_transaction() as tx:
             await backups.empty(tx)
-            now = await read_now(tx)
+            now = await get_now(tx)
             number = max(int(now.timestamp() * 1_000_000), manifest.highest_attempt + 1)
             renewal = Renewal(number, now, keeps_marks=places.is_whole)
             damaged = await self._load(tx, manifest, folder, renewal)

@@ -10,7 +10,7 @@ from classifeed_common.db import Tx
 from classifeed_jobs import Begin, Cursor, JobContext, Progress, Slice
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.domain.event_files import EventFile
-from classifeed_pictures.store import event_files
+from classifeed_pictures.store.events import event_files
 
 _REMOVED: Final = 100
 

@@ -25,14 +25,14 @@ from classifeed_pictures.domain.lifecycle.lifecycle import Lifecycle
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.lifecycle.orders import Download
 from classifeed_pictures.metrics import MARKS, ORDERS, REQUESTS, RESULTS
-from classifeed_pictures.store import requests, settled
-from classifeed_pictures.store.requests import Place
-from classifeed_pictures.store.states import (
+from classifeed_pictures.store.states import requests, settled
+from classifeed_pictures.store.states.requests import Place
+from classifeed_pictures.store.states.states import (
     StoredState,
     delete_states,
     forbid_scans,
-    read_now,
-    read_states,
+    get_now,
+    list_states,
     write_states,
 )
 
@@ -65,8 +65,8 @@ async def process_events(
         StateChanged: another transaction has changed a state; roll back and retry.
     """
     await forbid_scans(tx)
-    now = await read_now(tx)
-    read = await read_states(tx, [picture.url_hash for picture in pictures])
+    now = await get_now(tx)
+    read = await list_states(tx, [picture.url_hash for picture in pictures])
     recipients = await settled.list_recipients(tx, [each.url_hash for each in pictures if _is_about_recipients(each)])
     lives = []
     for picture in pictures:

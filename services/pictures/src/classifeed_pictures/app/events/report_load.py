@@ -15,12 +15,12 @@ from classifeed_domain.topics import PICTURES_LOADS
 from classifeed_jobs import FailedJob
 from classifeed_pictures.domain.lifecycle.retries import INTERNAL_ERROR
 from classifeed_pictures.metrics import LOADS
-from classifeed_pictures.store.states import read_now
+from classifeed_pictures.store.states.states import get_now
 
 Outcome: TypeAlias = PictureInfo | LoadFailure | Unchanged
 
 
-class LoadReporter:
+class ReportLoad:
     """Reports results of orders.
 
     Args:
@@ -32,7 +32,7 @@ class LoadReporter:
 
     async def report(self, tx: Tx, order: CopyOrder | DownloadOrder, outcome: Outcome, *, fresh_for_s: int = 0) -> None:
         """Report a result; several results of one order are harmless."""
-        message = load_message(order, outcome, at=await read_now(tx), fresh_for_s=fresh_for_s)
+        message = load_message(order, outcome, at=await get_now(tx), fresh_for_s=fresh_for_s)
         await self._outbox.put(tx, [message])
         after_commit(tx, partial(_count, _code_of(outcome)))
 

@@ -34,14 +34,14 @@ from classifeed_pictures.domain.event_files import EventFile, EventFileFault, Ev
 from classifeed_pictures.domain.event_rows import EventRow, WrongRow, read_row
 from classifeed_pictures.domain.item_faults import ItemFault
 from classifeed_pictures.metrics import EVENT_FILES, EVENTS, REFUSED
-from classifeed_pictures.store import event_files
+from classifeed_pictures.store.events import event_files
 
 _LOGGED_ROWS: Final = 100
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class EventFileTaker:
+class TakeEventFile:
     """Processes event files.
 
     A slice is sent before its transaction, so that no transaction waits for Kafka or the object store. A run that dies

@@ -16,7 +16,7 @@ from classifeed_common.fetch import FetchFailed, FetchLimits, FetchRequest
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.spool import run_folder
 from classifeed_pictures.domain.lifecycle.retries import ROBOTS_DISALLOWED, ROBOTS_UNREACHABLE
-from classifeed_pictures.store.robots import claim_rules, give_claim_back, save_rules
+from classifeed_pictures.store.files.robots import claim_rules, give_claim_back, save_rules
 
 _ROBOT: Final = "Classifeed"
 _DAY_S: Final = 86400.0
@@ -44,7 +44,7 @@ class RulesPending(Exception):
     """Another process is fetching the rules of the host; retry soon."""
 
 
-class RobotsChecker:
+class CheckRobots:
     """Checks URLs against the rules of their hosts. One of all processes fetches them once a day.
 
     Args:

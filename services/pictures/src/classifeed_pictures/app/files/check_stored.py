@@ -18,8 +18,8 @@ from classifeed_jobs import Slice
 from classifeed_pictures.app.files.store_picture import remove_stored
 from classifeed_pictures.domain.lifecycle.states import Holding
 from classifeed_pictures.metrics import ORPHANS
-from classifeed_pictures.store.orphans import Address, StoredRow, list_after, lock_orphans, share_holdings
-from classifeed_pictures.store.stored import reference_of
+from classifeed_pictures.store.files.orphans import Address, StoredRow, list_after, lock_orphans, share_holdings
+from classifeed_pictures.store.files.stored import reference_of
 
 GRACE_S: Final = 86400.0
 """Seconds for which a stored picture may not have been reported yet."""

@@ -11,8 +11,8 @@ from classifeed_pictures.app.files.store_picture import add_sizes, record_stored
 from classifeed_pictures.domain.lifecycle.retries import NAMESPACE_UNKNOWN, QUOTA_EXCEEDED, SOURCE_GONE
 from classifeed_pictures.domain.lifecycle.states import name_picture
 from classifeed_pictures.domain.namespaces import missing_versions, pieces_for
-from classifeed_pictures.store.namespaces import add_usage, find_namespace
-from classifeed_pictures.store.stored import (
+from classifeed_pictures.store.files.namespaces import add_usage, find_namespace
+from classifeed_pictures.store.files.stored import (
     StoredPicture,
     find_stored,
     has_picture,

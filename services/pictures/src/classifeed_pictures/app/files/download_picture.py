@@ -15,16 +15,16 @@ from classifeed_common.errors import ResourceExhausted
 from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest, NotModified
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.spool import run_folder
-from classifeed_pictures.app.files.check_robots import RobotsChecker
+from classifeed_pictures.app.files.check_robots import CheckRobots
 from classifeed_pictures.app.files.copy_picture import unknown_namespace
 from classifeed_pictures.app.files.specify_sizes import specify_sizes
-from classifeed_pictures.app.files.store_picture import Begin, PictureStorer, Source
+from classifeed_pictures.app.files.store_picture import Begin, Source, StorePicture
 from classifeed_pictures.decoding.decoder import Decoder
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.domain.lifecycle.refreshing import promised_s
 from classifeed_pictures.domain.lifecycle.robots_tags import NOINDEX, forbids_showing
 from classifeed_pictures.domain.namespaces import Namespace
-from classifeed_pictures.store.namespaces import find_namespace
+from classifeed_pictures.store.files.namespaces import find_namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Loading:
     fresh_for_s: int = 0
 
 
-class PictureDownloader:
+class DownloadPicture:
     """Downloads, decodes and stores pictures.
 
     Args:
@@ -58,11 +58,11 @@ class PictureDownloader:
         database: Database,
         fetcher: Fetcher,
         decode: Decoder,
-        store: PictureStorer,
+        store: StorePicture,
         clock: Clock,
         *,
         spool_dir: Path,
-        check_robots: RobotsChecker | None = None,
+        check_robots: CheckRobots | None = None,
     ) -> None:
         self._database = database
         self._fetcher = fetcher

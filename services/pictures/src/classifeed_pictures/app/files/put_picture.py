@@ -11,7 +11,7 @@ from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.events.process_events import PictureEvents, process_events
 from classifeed_pictures.app.files.copy_picture import unknown_namespace
 from classifeed_pictures.app.files.specify_sizes import specify_sizes
-from classifeed_pictures.app.files.store_picture import PictureStorer, Source
+from classifeed_pictures.app.files.store_picture import Source, StorePicture
 from classifeed_pictures.app.states.find_states import Rules
 from classifeed_pictures.decoding.decoder import Decoder
 from classifeed_pictures.decoding.faults import DecodeFailed
@@ -20,9 +20,9 @@ from classifeed_pictures.domain.lifecycle.events import Put
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.lifecycle.retries import NAMESPACE_UNKNOWN
 from classifeed_pictures.domain.urls.canonical import canonical_url, url_hash
-from classifeed_pictures.store.namespaces import find_namespace
-from classifeed_pictures.store.states import StateChanged, read_now
-from classifeed_pictures.store.stored import find_stored
+from classifeed_pictures.store.files.namespaces import find_namespace
+from classifeed_pictures.store.files.stored import find_stored
+from classifeed_pictures.store.states.states import StateChanged, get_now
 
 MAX_BYTES: Final = 20 << 20
 """Maximum size of an uploaded picture, in bytes."""
@@ -30,7 +30,7 @@ _TRIES: Final = 5
 _BUSY_S: Final = 1.0
 
 
-class PicturePutter:
+class PutPicture:
     """Stores uploaded pictures.
 
     Args:
@@ -47,7 +47,7 @@ class PicturePutter:
         database: Database,
         outbox: Outbox,
         decode: Decoder,
-        store: PictureStorer,
+        store: StorePicture,
         *,
         canonical_rules: Rules,
         rules: LifecycleRules,
@@ -71,7 +71,7 @@ class PicturePutter:
         """
         async with self._database.transaction() as tx:
             namespace = await find_namespace(tx, namespace_name)
-            began_at = await read_now(tx)
+            began_at = await get_now(tx)
         if namespace is None:
             raise NotFound(NAMESPACE_UNKNOWN, unknown_namespace(namespace_name).message)
         try:

@@ -13,7 +13,7 @@ from classifeed_common.db import Database
 from classifeed_common.errors import NotFound, Unavailable
 from classifeed_pictures.clients.original_spool import OpenOriginal, OriginalSpool
 from classifeed_pictures.domain.namespaces import Piece
-from classifeed_pictures.store.stored import StoredPicture, find_stored
+from classifeed_pictures.store.files.stored import StoredPicture, find_stored
 
 ORIGINAL: Final = "orig"
 _FRESH_S: Final = 30.0
@@ -29,7 +29,7 @@ class Address:
     name: str
 
 
-class PictureReader:
+class ReadPicture:
     """Reads pictures by their addresses.
 
     A deleted picture may be served for 30 s more, since addresses are cached that long; bytes are cached by their hash.

@@ -15,11 +15,11 @@ from classifeed_pictures.decoding.decoder import Decoder
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.decoding.model import SizeSpec
 from classifeed_pictures.domain.namespaces import Namespace, Piece, missing_versions, pieces_for
-from classifeed_pictures.store.namespaces import find_namespace
-from classifeed_pictures.store.stored import StoredPicture, find_stored
+from classifeed_pictures.store.files.namespaces import find_namespace
+from classifeed_pictures.store.files.stored import StoredPicture, find_stored
 
 
-class PictureResizer:
+class ResizePicture:
     """Copies pictures that lack sizes, after making these from the stored original.
 
     Args:

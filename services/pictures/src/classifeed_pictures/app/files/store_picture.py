@@ -18,8 +18,8 @@ from classifeed_pictures.decoding.model import Decoded, Version
 from classifeed_pictures.domain.lifecycle.retries import QUOTA_EXCEEDED
 from classifeed_pictures.domain.lifecycle.states import name_picture
 from classifeed_pictures.domain.namespaces import Namespace, Piece
-from classifeed_pictures.store.namespaces import add_usage, read_used_bytes
-from classifeed_pictures.store.stored import (
+from classifeed_pictures.store.files.namespaces import add_usage, get_used_bytes
+from classifeed_pictures.store.files.stored import (
     StoredPicture,
     delete_aliases,
     delete_stored,
@@ -51,7 +51,7 @@ class Source:
     sha256: bytes = b""
 
 
-class PictureStorer:
+class StorePicture:
     """Stores decoded pictures.
 
     Args:
@@ -133,7 +133,7 @@ async def record_stored(tx: Tx, refs: BlobRefs, picture: StoredPicture, namespac
     is_counted = known is not None and not known.is_alias
     added_bytes = picture.total_bytes - (known.total_bytes if known is not None and is_counted else 0)
     if namespace.quota_bytes and added_bytes > 0:
-        used_bytes = await read_used_bytes(tx, namespace.name)
+        used_bytes = await get_used_bytes(tx, namespace.name)
         if used_bytes + added_bytes > namespace.quota_bytes:
             raise ResourceExhausted(
                 QUOTA_EXCEEDED,

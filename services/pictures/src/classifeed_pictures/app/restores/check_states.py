@@ -14,9 +14,9 @@ from classifeed_pictures.app.backups.refetch_damaged import fetch_again
 from classifeed_pictures.app.events.compose_messages import look_messages
 from classifeed_pictures.domain.lifecycle.order_keys import download_key, resize_key
 from classifeed_pictures.domain.lifecycle.states import Holding
-from classifeed_pictures.store import marks
-from classifeed_pictures.store.damaged_rows import read_holdings
-from classifeed_pictures.store.states import read_now
+from classifeed_pictures.store.backups import marks
+from classifeed_pictures.store.states.damaged_rows import list_holdings
+from classifeed_pictures.store.states.states import get_now
 
 _STATES: Final = 500
 
@@ -25,7 +25,7 @@ Check = Callable[[Tx, Sequence[tuple[Any, Holding]], Outbox], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class StateChecker:
+class CheckStates:
     """Checks the next states after a table was restored without the others; for RepeatedWork.
 
     Attributes:
@@ -48,7 +48,7 @@ class StateChecker:
                 return False
             rows = await marks.list_states(tx, after=after, limit=_STATES)
             holdings: Mapping[bytes, Mapping[str, Holding]]
-            holdings, _ = await read_holdings(tx, rows)
+            holdings, _ = await list_holdings(tx, rows)
             held = [(row, holding) for row in rows for holding in holdings[bytes(row.url_hash)].values()]
             lost_puts = await self.check(tx, held, self.outbox)
             is_last = len(rows) < _STATES
@@ -65,15 +65,15 @@ async def refetch_unstored(tx: Tx, held: Sequence[tuple[Any, Holding]], outbox: 
         for row, holding in held
         if holding.info is not None
     ]
-    missing = await marks.find_missing(tx, [place for _, place in kept])
+    missing = await marks.list_missing(tx, [place for _, place in kept])
     lost = {kept[number][0].url: kept[number][0].is_put for number in missing}
     await fetch_again(tx, list(lost.items()), outbox=outbox)
     return sum(lost.values())
 
 
 @dataclass(frozen=True, slots=True)
-class OrderRepeater:
-    """Repeats orders that no job carries out; a check of StateChecker.
+class RepeatOrders:
+    """Repeats orders that no job carries out; a check of CheckStates.
 
     An order that no consumer has read yet has no job either. It is sent twice, and the later one counts.
 
@@ -98,5 +98,5 @@ class OrderRepeater:
             if unknown.issuperset(keys):
                 lost.setdefault(url, []).append(attempt)
         looks = {url: LookAgain(force=True, lost_attempts=attempts) for url, attempts in lost.items()}
-        await outbox.put(tx, look_messages(looks, await read_now(tx)))
+        await outbox.put(tx, look_messages(looks, await get_now(tx)))
         return 0

@@ -12,8 +12,8 @@ from classifeed_common.db import Database, Tx
 from classifeed_jobs import JobStore
 from classifeed_pictures.domain.marked_tables import EVENT_FILES, JOBS, REQUESTS, STATES, STORED, TABLES, MarkedTable
 from classifeed_pictures.domain.restored_tables import describe
-from classifeed_pictures.store import backups, marks
-from classifeed_pictures.store.marks import Found
+from classifeed_pictures.store.backups import backups, marks
+from classifeed_pictures.store.backups.marks import Found
 
 NAMED_S: Final = 86400.0
 """Seconds for which an unrepairable table is reported, so that an operator reads it."""
@@ -22,7 +22,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class RestoreNoticer:
+class FindRestored:
     """Compares the marks of tables with the recorded ones; for a Watch.
 
     Attributes:
@@ -88,13 +88,13 @@ class RestoreNoticer:
             await self.on_events_lost(tx, f"{_CAUSE}{table.name}")
         if not found.number:
             return []
-        targets = await marks.read_targets(tx, self.group)
+        targets = await marks.list_targets(tx, self.group)
         await marks.rewind(tx, self.group, found.positions)
         return targets
 
     async def _move(self, tx: Tx, table: MarkedTable, found: Found) -> None:
         has_positions = table.name in (STATES, *REQUESTS)
-        positions = await marks.read_positions(tx, self.group) if has_positions else []
+        positions = await marks.list_positions(tx, self.group) if has_positions else []
         number = max(found.noted + 1, found.number + 1, found.now)
         await marks.move_mark(tx, table, number=number, positions=positions)
 

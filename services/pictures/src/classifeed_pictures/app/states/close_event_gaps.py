@@ -8,13 +8,13 @@ import structlog
 
 from classifeed_common.db import Database
 from classifeed_pictures.clients.offers import OffersClient
-from classifeed_pictures.store import event_gaps
+from classifeed_pictures.store.events import event_gaps
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class EventGapCloser:
+class CloseEventGaps:
     """Has offers request all its pictures again, since some may be unknown here.
 
     A known picture gets the same result as before, so an unneeded request changes nothing. Pictures of other clients

@@ -21,16 +21,16 @@ from classifeed_pictures.app.states.find_states import Rules
 from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.domain.urls.canonical import url_hash
 from classifeed_pictures.domain.urls.rekeying import possible_keys
-from classifeed_pictures.store import comparisons
-from classifeed_pictures.store.canonical_rules import list_rules
-from classifeed_pictures.store.comparisons import Comparison
+from classifeed_pictures.store.events.canonical_rules import list_rules
+from classifeed_pictures.store.states import comparisons
+from classifeed_pictures.store.states.comparisons import Comparison
 
 _STATES: Final = 1000
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class PictureComparer:
+class ComparePictures:
     """Compares in steps; a later run continues after the last one.
 
     Attributes:

@@ -11,7 +11,7 @@ from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import Slice
 from classifeed_pictures.app.events.compose_messages import look_messages
-from classifeed_pictures.store.states import list_due, read_now
+from classifeed_pictures.store.states.states import get_now, list_due
 
 _BEGIN: Final = (datetime(1970, 1, 1, tzinfo=UTC), b"")
 
@@ -30,7 +30,7 @@ async def find_due(read: Tx, write: Tx, cursor: Sequence[str] | None, *, outbox:
     """
     after = _BEGIN if cursor is None else (datetime.fromisoformat(cursor[0]), bytes.fromhex(cursor[1]))
     rows = await list_due(read, after=after, limit=limit)
-    await outbox.put(write, look_messages({row.url: LookAgain() for row in rows}, await read_now(write)))
+    await outbox.put(write, look_messages({row.url: LookAgain() for row in rows}, await get_now(write)))
     if len(rows) < limit:
         return Slice(next=None, processed=len(rows))
     last: Any = rows[-1]

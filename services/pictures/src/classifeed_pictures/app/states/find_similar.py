@@ -13,7 +13,7 @@ from classifeed_pictures.app.states.find_states import canonical_keys, find_stat
 from classifeed_pictures.domain.likeness import show_the_same
 from classifeed_pictures.domain.similarity import is_plain, similarity_key
 from classifeed_pictures.domain.urls.canonical import CanonicalRules
-from classifeed_pictures.store.similar import BEGIN, Likeness, Place, SimilarRow, list_similar
+from classifeed_pictures.store.states.similar import BEGIN, Likeness, Place, SimilarRow, list_similar
 
 _SHOWN: Final = 200
 # Rows per read, and reads per page; most rows show the same picture, so one read usually suffices.

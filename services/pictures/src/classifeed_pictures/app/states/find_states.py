@@ -11,8 +11,8 @@ from classifeed_common.pacing.yielding import map_yielding
 from classifeed_pictures.domain.lifecycle.states import State
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url, url_hash
 from classifeed_pictures.domain.urls.sizes import check_size
-from classifeed_pictures.store.requests import count_in_flight
-from classifeed_pictures.store.states import read_states
+from classifeed_pictures.store.states.requests import count_in_flight
+from classifeed_pictures.store.states.states import list_states
 
 Rules = Callable[[], CanonicalRules]
 
@@ -33,7 +33,7 @@ async def canonical_keys(urls: Sequence[str], rules: CanonicalRules) -> list[tup
 async def find_states(tx: Tx, keys: Sequence[tuple[str, bytes]]) -> list[PictureState]:
     """Return a state for each of the `canonical_keys`, in order; for unknown ones only URL and hash are set."""
     hashes = [key for _, key in keys]
-    known = await read_states(tx, set(hashes))
+    known = await list_states(tx, set(hashes))
     in_flight = await count_in_flight(tx, set(hashes) & set(known))
 
     def message_of(pair: tuple[str, bytes]) -> PictureState:

@@ -9,8 +9,8 @@ import structlog
 from classifeed_common.db import Database
 from classifeed_common.host_limits import HostLimits
 from classifeed_pictures.metrics import OLDEST_REQUEST, QUOTA, REFUSING_HOSTS, STORED_BYTES, STORED_PICTURES
-from classifeed_pictures.store.namespaces import list_namespaces
-from classifeed_pictures.store.requests import read_oldest_s
+from classifeed_pictures.store.files.namespaces import list_namespaces
+from classifeed_pictures.store.states.requests import get_oldest_s
 
 _DAY_S: Final = 86400.0
 # A host that forbids everything is tried again after a week at the latest.
@@ -18,7 +18,7 @@ _WANTED_S: Final = 8 * _DAY_S
 _log = structlog.get_logger(__name__)
 
 
-class TableMeter:
+class MeasureTables:
     """Sets the gauges of tables; for a Watch. It never reports a block.
 
     Args:
@@ -34,7 +34,7 @@ class TableMeter:
     async def __call__(self) -> dict[str, str]:
         """Read a few rows of each table, and set the gauges."""
         async with self._database.transaction() as tx:
-            OLDEST_REQUEST.set(await read_oldest_s(tx))
+            OLDEST_REQUEST.set(await get_oldest_s(tx))
             for namespace, pictures, used_bytes in await list_namespaces(tx):
                 STORED_PICTURES.labels(namespace.name).set(pictures)
                 STORED_BYTES.labels(namespace.name).set(used_bytes)

@@ -22,8 +22,8 @@ from classifeed_pictures.app.events.compose_messages import notice_messages
 from classifeed_pictures.domain.lifecycle.states import State
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, url_hash
 from classifeed_pictures.domain.urls.rekeying import rekeyed
-from classifeed_pictures.store.canonical_rules import note_rekeyed, note_rules
-from classifeed_pictures.store.states import list_keys, read_now, read_states
+from classifeed_pictures.store.events.canonical_rules import note_rekeyed, note_rules
+from classifeed_pictures.store.states.states import get_now, list_keys, list_states
 
 _log = structlog.get_logger(__name__)
 
@@ -75,8 +75,8 @@ async def _notices(tx: Tx, moves: dict[str, str], order_timeout: timedelta) -> S
     """Return notices of keys, each with its new key; none for a key while orders of its new key are open."""
     if not moves:
         return []
-    now = await read_now(tx)
-    known = await read_states(tx, {url_hash(key) for key in moves.values()})
+    now = await get_now(tx)
+    known = await list_states(tx, {url_hash(key) for key in moves.values()})
     notices = []
     for url, key in moves.items():
         found = known.get(url_hash(key))

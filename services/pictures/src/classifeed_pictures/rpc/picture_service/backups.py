@@ -17,10 +17,10 @@ from classifeed_jobs import JobStore
 from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.domain.backups import BackupFault, Manifest
 from classifeed_pictures.jobs.backup import enqueue_restore
-from classifeed_pictures.store.backup_columns import SHARDED
+from classifeed_pictures.store.backups.backup_columns import SHARDED
 
 
-class Backups:
+class BackupMethods:
     """Lists backups and restores them.
 
     Args:

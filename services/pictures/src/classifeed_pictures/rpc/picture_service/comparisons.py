@@ -14,11 +14,11 @@ from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.context import Context
 from classifeed_jobs import JobStore
 from classifeed_pictures.jobs.compare import enqueue_confirmed
-from classifeed_pictures.store import comparisons
-from classifeed_pictures.store.comparisons import Comparison
+from classifeed_pictures.store.states import comparisons
+from classifeed_pictures.store.states.comparisons import Comparison
 
 
-class Comparisons:
+class ComparisonMethods:
     """Lists comparisons and confirms held ones.
 
     Args:

@@ -14,10 +14,10 @@ from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.context import Context
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
-from classifeed_pictures.store.namespaces import list_namespaces, put_namespace
+from classifeed_pictures.store.files.namespaces import list_namespaces, put_namespace
 
 
-class Namespaces:
+class NamespaceMethods:
     """Sets and lists namespaces.
 
     Args:

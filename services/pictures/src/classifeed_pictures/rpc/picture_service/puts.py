@@ -8,17 +8,17 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.picture_service_pb2 import PutPictureRequest
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.context import Context
-from classifeed_pictures.app.files.put_picture import MAX_BYTES, PicturePutter, too_large
+from classifeed_pictures.app.files.put_picture import MAX_BYTES, PutPicture, too_large
 
 
-class Puts:
+class PutMethods:
     """Receives pictures in pieces.
 
     Args:
         put: use case that stores them.
     """
 
-    def __init__(self, put: PicturePutter) -> None:
+    def __init__(self, put: PutPicture) -> None:
         self._put = put
 
     async def PutPicture(self, requests: AsyncIterator[PutPictureRequest], context: Context) -> PictureInfo:

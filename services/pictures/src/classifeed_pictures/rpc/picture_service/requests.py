@@ -28,7 +28,7 @@ from classifeed_pictures.domain.urls.sizes import check_size
 _A_MESSAGE: Final = 100
 
 
-class Requests:
+class RequestMethods:
     """Sends requests and notices, which are applied in order per URL.
 
     Args:

@@ -12,13 +12,13 @@ from classifeed_common.rpc.paging import page_token_refused, read_page_token, wr
 from classifeed_pictures.app.states.find_similar import find_similar
 from classifeed_pictures.app.states.find_states import Rules
 from classifeed_pictures.domain.similarity import DEFAULT_DISTANCE
-from classifeed_pictures.store.similar import BEGIN, Place
+from classifeed_pictures.store.states.similar import BEGIN, Place
 
 _DEFAULT_PAGE_PICTURES: Final = 100
 _GROUP_DIGITS: Final = 9
 
 
-class Similar:
+class SimilarMethods:
     """Lists near-duplicates of stored pictures.
 
     Args:

@@ -13,7 +13,7 @@ from classifeed_common.rpc.context import Context
 from classifeed_pictures.app.states.find_states import Rules, canonical_keys, find_states
 
 
-class States:
+class StateMethods:
     """Returns the states of URLs.
 
     Args:

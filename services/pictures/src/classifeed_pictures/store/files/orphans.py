@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.lifecycle.states import Holding
-from classifeed_pictures.store.damaged_rows import read_holdings
+from classifeed_pictures.store.states.damaged_rows import list_holdings
 
-SQL: Final = load_queries("classifeed_pictures.store", "orphans.sql")
+_SQL: Final = load_queries(__package__, "orphans.sql")
 
 
 class Address(NamedTuple):
@@ -39,7 +39,7 @@ class StoredRow(NamedTuple):
 
 async def list_after(tx: Tx, after: Address, *, grace_s: float, limit: int) -> list[StoredRow]:
     """Return the next stored pictures after an address."""
-    rows = await fetch_named(tx, SQL["list_after"], after._asdict() | {"grace_s": grace_s, "limit": limit})
+    rows = await fetch_named(tx, _SQL["list_after"], after._asdict() | {"grace_s": grace_s, "limit": limit})
     return [
         StoredRow(Address(row.namespace, row.group_id, row.name), bytes(row.url_hash), row.attempt, row.is_old)
         for row in rows
@@ -48,8 +48,8 @@ async def list_after(tx: Tx, after: Address, *, grace_s: float, limit: int) -> l
 
 async def share_holdings(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, dict[str, Holding]]:
     """Return the holdings of URLs, locked against changes until the transaction ends."""
-    rows = await fetch_named(tx, SQL["share_states"], {"url_hashes": sorted(url_hashes)}, prepare=False)
-    holdings, _ = await read_holdings(tx, rows)
+    rows = await fetch_named(tx, _SQL["share_states"], {"url_hashes": sorted(url_hashes)}, prepare=False)
+    holdings, _ = await list_holdings(tx, rows)
     return holdings
 
 
@@ -62,5 +62,5 @@ async def lock_orphans(tx: Tx, orphans: Sequence[StoredRow], *, grace_s: float) 
         "attempts": [orphan.attempt for orphan in orphans],
         "grace_s": grace_s,
     }
-    rows = await fetch_named(tx, SQL["lock_orphans"], parameters, prepare=False)
+    rows = await fetch_named(tx, _SQL["lock_orphans"], parameters, prepare=False)
     return [(Address(row.namespace, row.group_id, row.name), row.attempt) for row in rows]

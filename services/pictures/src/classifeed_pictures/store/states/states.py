@@ -10,10 +10,10 @@ from typing import Any, Final
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.lifecycle.states import Holding, State
-from classifeed_pictures.store.damaged_rows import read_failure, read_holdings
-from classifeed_pictures.store.records import pack_holdings
+from classifeed_pictures.store.states.damaged_rows import list_holdings, read_failure
+from classifeed_pictures.store.states.records import pack_holdings
 
-SQL: Final = load_queries("classifeed_pictures.store", "states.sql")
+_SQL: Final = load_queries(__package__, "states.sql")
 
 
 class StateChanged(Exception):
@@ -35,21 +35,21 @@ class StoredState:
     is_rebuilt: bool = False
 
 
-async def read_now(tx: Tx) -> datetime:
+async def get_now(tx: Tx) -> datetime:
     """Return the time of the database."""
-    [(now,)] = await (await tx.execute(SQL["read_now"])).fetchall()
+    [(now,)] = await (await tx.execute(_SQL["get_now"])).fetchall()
     return now  # type: ignore[no-any-return]
 
 
 async def forbid_scans(tx: Tx) -> None:
     """Have the rest of the transaction find its rows by their keys (ADR 0058)."""
-    await tx.execute(SQL["forbid_scans"])
+    await tx.execute(_SQL["forbid_scans"])
 
 
-async def read_states(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, StoredState]:
+async def list_states(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, StoredState]:
     """Return the existing states by hash. Nothing is locked."""
-    rows = await fetch_named(tx, SQL["read_states"], {"url_hashes": list(url_hashes)}, prepare=False)
-    holdings, rebuilt = await read_holdings(tx, rows)
+    rows = await fetch_named(tx, _SQL["list_states"], {"url_hashes": list(url_hashes)}, prepare=False)
+    holdings, rebuilt = await list_holdings(tx, rows)
     hashes = [bytes(row.url_hash) for row in rows]
     return {
         url_hash: StoredState(_state_of(row, holdings[url_hash]), row.revision, url_hash in rebuilt)
@@ -58,7 +58,7 @@ async def read_states(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, Stor
 
 
 async def write_states(tx: Tx, read: dict[bytes, StoredState], changed: Sequence[State]) -> None:
-    """Write states that `read_states` returned, or new ones. Their rows stay locked until the transaction ends.
+    """Write states that `list_states` returned, or new ones. Their rows stay locked until the transaction ends.
 
     Raises:
         StateChanged: one was changed since; nothing may be committed.
@@ -69,14 +69,14 @@ async def write_states(tx: Tx, read: dict[bytes, StoredState], changed: Sequence
     await _lock(tx, read, [state.url_hash for state in known])
     if new:
         parameters = _columns(new) | {"urls": [state.url for state in new]}
-        if (await tx.execute(SQL["insert_states"], parameters, prepare=False)).rowcount != len(new):
+        if (await tx.execute(_SQL["insert_states"], parameters, prepare=False)).rowcount != len(new):
             raise StateChanged("A picture was requested elsewhere at the same time; it is read again.")
     if known:
-        await tx.execute(SQL["update_states"], _columns(known), prepare=False)
+        await tx.execute(_SQL["update_states"], _columns(known), prepare=False)
 
 
 async def delete_states(tx: Tx, read: dict[bytes, StoredState], url_hashes: Sequence[bytes]) -> None:
-    """Delete states that `read_states` returned.
+    """Delete states that `list_states` returned.
 
     Raises:
         StateChanged: one was changed since; nothing may be committed.
@@ -84,24 +84,24 @@ async def delete_states(tx: Tx, read: dict[bytes, StoredState], url_hashes: Sequ
     gone = sorted(url_hash for url_hash in url_hashes if url_hash in read)
     await _lock(tx, read, gone)
     if gone:
-        await tx.execute(SQL["delete_states"], {"url_hashes": gone}, prepare=False)
+        await tx.execute(_SQL["delete_states"], {"url_hashes": gone}, prepare=False)
 
 
 async def list_keys(tx: Tx, *, after: bytes, limit: int) -> list[Any]:
     """Return states as rows (url_hash, url), in the order of their hashes."""
-    return await fetch_named(tx, SQL["list_keys"], {"after": after, "limit": limit}, prepare=False)
+    return await fetch_named(tx, _SQL["list_keys"], {"after": after, "limit": limit}, prepare=False)
 
 
 async def list_due(tx: Tx, *, after: tuple[datetime, bytes], limit: int) -> list[Any]:
     """Return due states as rows (next_attempt_at, url_hash, url), longest due first."""
     parameters = {"after_at": after[0], "after_hash": after[1], "limit": limit}
-    return await fetch_named(tx, SQL["list_due"], parameters, prepare=False)
+    return await fetch_named(tx, _SQL["list_due"], parameters, prepare=False)
 
 
 async def _lock(tx: Tx, read: dict[bytes, StoredState], url_hashes: Sequence[bytes]) -> None:
     if not url_hashes:
         return
-    cursor = await tx.execute(SQL["lock_revisions"], {"url_hashes": list(url_hashes)}, prepare=False)
+    cursor = await tx.execute(_SQL["lock_revisions"], {"url_hashes": list(url_hashes)}, prepare=False)
     found = {bytes(url_hash): revision for url_hash, revision in await cursor.fetchall()}
     if found != {url_hash: read[url_hash].revision for url_hash in url_hashes}:
         raise StateChanged("The state of a picture was changed elsewhere at the same time; it is read again.")

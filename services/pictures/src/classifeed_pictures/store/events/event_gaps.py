@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from classifeed_common.db import Tx, load_queries
 
-SQL: Final = load_queries(__package__, "event_gaps.sql")
+_SQL: Final = load_queries(__package__, "event_gaps.sql")
 
 
 class EventGap(NamedTuple):
@@ -24,19 +24,19 @@ class EventGap(NamedTuple):
 
 async def open_gap(tx: Tx, cause: str) -> None:
     """Record that events may be missing. Two gaps at the same time are one."""
-    await tx.execute(SQL["open_gap"], {"cause": cause})
+    await tx.execute(_SQL["open_gap"], {"cause": cause})
 
 
 async def list_open(tx: Tx) -> list[EventGap]:
     """Return the open gaps, oldest first."""
-    return [EventGap(*row) for row in await (await tx.execute(SQL["list_open"])).fetchall()]
+    return [EventGap(*row) for row in await (await tx.execute(_SQL["list_open"])).fetchall()]
 
 
 async def close_through(tx: Tx, gap_id: int) -> None:
     """Close a gap and all earlier ones."""
-    await tx.execute(SQL["close_through"], {"gap_id": gap_id})
+    await tx.execute(_SQL["close_through"], {"gap_id": gap_id})
 
 
 async def delete_closed(tx: Tx, *, before: datetime, limit: int) -> int:
     """Delete gaps that were closed before a time; return their number."""
-    return (await tx.execute(SQL["delete_closed"], {"before": before, "limit": limit})).rowcount
+    return (await tx.execute(_SQL["delete_closed"], {"before": before, "limit": limit})).rowcount

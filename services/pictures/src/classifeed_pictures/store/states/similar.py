@@ -10,11 +10,11 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.similarity import pieces_near, similarity_key
-from classifeed_pictures.store.damaged_rows import read_info
+from classifeed_pictures.store.states.damaged_rows import read_info
 
 Address: TypeAlias = tuple[str, int, str]
 """Namespace, group and name of a stored picture."""
-SQL: Final = load_queries("classifeed_pictures.store", "similar.sql")
+_SQL: Final = load_queries(__package__, "similar.sql")
 _PIECES: Final = ("first", "second", "third", "fourth")
 
 
@@ -70,7 +70,7 @@ class Likeness:
 
 async def list_similar(tx: Tx, sought: Likeness, *, after: Place = BEGIN, limit: int) -> list[SimilarRow]:
     """Return the next pictures after a place, most similar first. The transaction uses indexes only from then on."""
-    await tx.execute(SQL["forbid_scans"])
+    await tx.execute(_SQL["forbid_scans"])
     parameters: dict[str, Any] = {
         "key": sought.key,
         "url_hash": sought.url_hash,
@@ -82,10 +82,10 @@ async def list_similar(tx: Tx, sought: Likeness, *, after: Place = BEGIN, limit:
         "limit": limit,
     }
     if sought.among is not None:
-        statement = SQL["list_similar_of_urls"]
+        statement = _SQL["list_similar_of_urls"]
         parameters |= {"url_hashes": list(sought.among), "distance": sought.distance}
     else:
-        statement = SQL["list_similar"]
+        statement = _SQL["list_similar"]
         parameters["keys"] = await _list_keys(tx, sought)
     rows = await fetch_named(tx, statement, parameters, prepare=False)
     return [_similar_of(row) for row in rows]
@@ -98,7 +98,7 @@ def _similar_of(row: Any) -> SimilarRow:
 
 
 async def _list_keys(tx: Tx, sought: Likeness) -> list[int]:
-    cursor = await tx.execute(SQL["list_keys"], key_parameters(sought.key, sought.distance), prepare=False)
+    cursor = await tx.execute(_SQL["list_keys"], key_parameters(sought.key, sought.distance), prepare=False)
     return [int(row[0]) for row in await cursor.fetchall()]
 
 
@@ -114,7 +114,7 @@ def key_parameters(key: int, distance: int) -> dict[str, Any]:
 async def fill_keys(tx: Tx, after: Address, limit: int) -> list[Address]:
     """Set the keys of the next rows without one after an address, and return their addresses in order."""
     place = dict(zip(("namespace", "group_id", "name"), after, strict=True))
-    rows = await fetch_named(tx, SQL["lock_without_key"], place | {"limit": limit}, prepare=False)
+    rows = await fetch_named(tx, _SQL["lock_without_key"], place | {"limit": limit}, prepare=False)
     if rows:
         read = [(row, info) for row in rows if (info := read_info(row)) is not None]
         parameters = {
@@ -123,5 +123,5 @@ async def fill_keys(tx: Tx, after: Address, limit: int) -> list[Address]:
             "names": [row.name for row, _ in read],
             "keys": [similarity_key(info.perceptual_hash) for _, info in read],
         }
-        await tx.execute(SQL["fill_keys"], parameters, prepare=False)
+        await tx.execute(_SQL["fill_keys"], parameters, prepare=False)
     return [(row.namespace, row.group_id, row.name) for row in rows]

@@ -1,6 +1,6 @@
 -- States of pictures, each changed by the consumer of its URL's partition.
 
--- name: read_now
+-- name: get_now
 SELECT clock_timestamp()
 
 -- name: forbid_scans
@@ -8,7 +8,7 @@ SELECT clock_timestamp()
 SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
        set_config('enable_mergejoin', 'off', true)
 
--- name: read_states
+-- name: list_states
 SELECT url_hash, url, is_put, revision, attempt, attempt_at, next_attempt_at, failed_attempts, failure, retry_at,
        delete_mark_at, requested_at, refresh_at, holdings
 FROM pictures

@@ -13,9 +13,9 @@ from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.namespaces import Piece, SizeRule
 from classifeed_pictures.domain.similarity import similarity_key
-from classifeed_pictures.store.damaged_rows import read_info
+from classifeed_pictures.store.states.damaged_rows import read_info
 
-SQL: Final = load_queries("classifeed_pictures.store", "stored.sql")
+_SQL: Final = load_queries(__package__, "stored.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ async def find_stored(
 
     With `is_locked`, it is locked until the transaction ends.
     """
-    statement = SQL["lock_stored" if is_locked else "find_stored"]
+    statement = _SQL["lock_stored" if is_locked else "find_stored"]
     rows = await fetch_named(tx, statement, {"namespace": namespace, "group_id": group_id, "name": name})
     info = read_info(rows[0]) if rows else None
     return _stored_of(rows[0], info) if info is not None else None
@@ -87,20 +87,20 @@ async def put_stored(tx: Tx, picture: StoredPicture) -> None:
         "pieces": Jsonb(_rows(picture.pieces)),
         "similarity_key": similarity_key(picture.info.perceptual_hash),
     }
-    await tx.execute(SQL["put_stored"], parameters)
+    await tx.execute(_SQL["put_stored"], parameters)
 
 
 async def delete_stored(tx: Tx, namespace: str, group_id: int, name: str, *, attempt: int) -> int | None:
     """Delete a picture unless a later attempt has stored it; return its size in bytes, or None. Idempotent."""
     parameters = {"namespace": namespace, "group_id": group_id, "name": name, "attempt": attempt}
-    row = await (await tx.execute(SQL["delete_stored"], parameters)).fetchone()
+    row = await (await tx.execute(_SQL["delete_stored"], parameters)).fetchone()
     return int(row[0]) if row is not None else None
 
 
 async def has_picture(tx: Tx, url_hash: bytes, namespace: str) -> bool:
     """Return whether a key keeps a picture in a namespace; locks it until the transaction ends."""
     parameters = {"url_hash": url_hash, "namespace": namespace}
-    return await (await tx.execute(SQL["lock_kept"], parameters)).fetchone() is not None
+    return await (await tx.execute(_SQL["lock_kept"], parameters)).fetchone() is not None
 
 
 async def move_stored(tx: Tx, namespace: str, group_id: int, name: str, *, attempt: int, moved_to: bytes) -> int | None:
@@ -116,18 +116,18 @@ async def move_stored(tx: Tx, namespace: str, group_id: int, name: str, *, attem
         "attempt": attempt,
         "moved_to": moved_to,
     }
-    row = await (await tx.execute(SQL["move_stored"], parameters)).fetchone()
+    row = await (await tx.execute(_SQL["move_stored"], parameters)).fetchone()
     return int(row[0]) if row is not None else None
 
 
 async def move_aliases(tx: Tx, url_hash: bytes, namespace: str, *, moved_to: bytes) -> None:
     """Move the aliases of a key to another key; idempotent."""
-    await tx.execute(SQL["move_aliases"], {"url_hash": url_hash, "namespace": namespace, "moved_to": moved_to})
+    await tx.execute(_SQL["move_aliases"], {"url_hash": url_hash, "namespace": namespace, "moved_to": moved_to})
 
 
 async def delete_aliases(tx: Tx, url_hash: bytes, namespace: str) -> list[tuple[int, str]]:
     """Delete the aliases of a key; return group ids and names."""
-    cursor = await tx.execute(SQL["delete_aliases"], {"url_hash": url_hash, "namespace": namespace})
+    cursor = await tx.execute(_SQL["delete_aliases"], {"url_hash": url_hash, "namespace": namespace})
     return [(group_id, name) for group_id, name in await cursor.fetchall()]
 
 

@@ -9,10 +9,10 @@ from psycopg import sql
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_pictures.domain.backups import Stand
-from classifeed_pictures.store.backup_columns import columns_of, is_json
-from classifeed_pictures.store.namespaces import SLOTS
+from classifeed_pictures.store.backups.backup_columns import columns_of, is_json
+from classifeed_pictures.store.files.namespaces import SLOTS
 
-SQL: Final = load_queries("classifeed_pictures.store", "backups.sql")
+_SQL: Final = load_queries(__package__, "backups.sql")
 HELD: Final = "held_pictures"
 HELD_COLUMNS: Final = ("namespace", "group_id", "name", "url", "is_put")
 _INCOMING: Final = "incoming"
@@ -33,13 +33,13 @@ _DROP_INCOMING: Final = "DROP TABLE incoming"
 
 async def begin_snapshot(tx: Tx) -> tuple[Stand, ...]:
     """Begin a read-only snapshot; return the positions of all groups in it. Call it first in the transaction."""
-    await tx.execute(SQL["begin_snapshot"])
-    return tuple(Stand(*row) for row in await (await tx.execute(SQL["read_stands"])).fetchall())
+    await tx.execute(_SQL["begin_snapshot"])
+    return tuple(Stand(*row) for row in await (await tx.execute(_SQL["read_stands"])).fetchall())
 
 
 async def find_bound(tx: Tx, *, after: bytes, states: int) -> bytes | None:
     """Return the last hash of a shard with a number of states; None if it extends to the end."""
-    row = await (await tx.execute(SQL["find_bound"], {"after": after, "states": states})).fetchone()
+    row = await (await tx.execute(_SQL["find_bound"], {"after": after, "states": states})).fetchone()
     return bytes(row[0]) if row is not None else None
 
 
@@ -64,12 +64,12 @@ async def empty(tx: Tx) -> None:
     """Stop the effects of all consumers until the transaction ends, and delete the state."""
     await stop_effects(tx)
     for name in ("empty_tables", "make_held"):
-        await tx.execute(SQL[name])
+        await tx.execute(_SQL[name])
 
 
 async def stop_effects(tx: Tx) -> None:
     """Block commits of all consumers until the transaction ends. Call it first."""
-    await tx.execute(SQL["stop_effects"])
+    await tx.execute(_SQL["stop_effects"])
 
 
 async def derive_files(tx: Tx) -> None:
@@ -78,8 +78,8 @@ async def derive_files(tx: Tx) -> None:
     The next check of the bucket records files without a reference, and their grace time starts again.
     """
     for name in ("empty_files", "make_references"):
-        await tx.execute(SQL[name])
-    await tx.execute(SQL["count_usage"], {"slots": SLOTS})
+        await tx.execute(_SQL[name])
+    await tx.execute(_SQL["count_usage"], {"slots": SLOTS})
 
 
 async def add_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -103,19 +103,19 @@ async def join_rows(tx: Tx) -> list[tuple[str, bool]]:
     Returns:
         URLs whose held picture is not stored, each with whether it was put.
     """
-    await tx.execute(SQL["drop_unheld"])
-    lost = await (await tx.execute(SQL["list_lost"])).fetchall()
-    await tx.execute(SQL["make_references"])
-    await tx.execute(SQL["count_usage"], {"slots": SLOTS})
-    await tx.execute(SQL["analyze"])
-    await tx.execute(SQL["drop_held"])
+    await tx.execute(_SQL["drop_unheld"])
+    lost = await (await tx.execute(_SQL["list_lost"])).fetchall()
+    await tx.execute(_SQL["make_references"])
+    await tx.execute(_SQL["count_usage"], {"slots": SLOTS})
+    await tx.execute(_SQL["analyze"])
+    await tx.execute(_SQL["drop_held"])
     return [(url, is_put) for url, is_put in lost]
 
 
 async def set_stands(tx: Tx, exact: Sequence[Stand], least: Sequence[Stand]) -> None:
     """Set the positions of groups: exact ones, and lower bounds."""
-    await tx.execute(SQL["set_stands"], _columns(exact))
-    await tx.execute(SQL["raise_stands"], _columns(least))
+    await tx.execute(_SQL["set_stands"], _columns(exact))
+    await tx.execute(_SQL["raise_stands"], _columns(least))
 
 
 def _for(table: str, statement: sql.SQL, columns: Sequence[str] = ()) -> sql.Composed:

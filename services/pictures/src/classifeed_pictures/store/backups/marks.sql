@@ -7,13 +7,13 @@ INSERT INTO table_marks AS m (name) VALUES (%(name)s)
 ON CONFLICT (name) DO UPDATE SET name = EXCLUDED.name
 RETURNING m.number, m.has_rows, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
 
--- name: read_positions
+-- name: list_positions
 -- A list of [topic, partition, id of the topic, next offset].
 SELECT coalesce(jsonb_agg(jsonb_build_array(topic, partition, topic_id, next)), '[]')
 FROM consumer_offsets
 WHERE "group" = %(group)s
 
--- name: read_targets
+-- name: list_targets
 -- The present positions, or those at which other tables are repaired.
 SELECT coalesce(jsonb_agg(jsonb_build_array(topic, partition, topic_id, next)), '[]')
 FROM (
@@ -83,7 +83,7 @@ FOR UPDATE SKIP LOCKED
 -- name: list_states
 SELECT url_hash, url, is_put, holdings FROM pictures WHERE url_hash > %(after)b::bytea ORDER BY url_hash LIMIT %(limit)s
 
--- name: find_missing
+-- name: list_missing
 SELECT h.place
 FROM unnest(%(namespaces)s::text[], %(group_ids)s::integer[], %(names)s::text[])
      WITH ORDINALITY AS h (namespace, group_id, name, place)

@@ -17,9 +17,9 @@ from classifeed_common.db.rows import fetch_named
 from classifeed_jobs import JobStore
 from classifeed_pictures.domain.marked_tables import JOBS, MarkedTable
 from classifeed_pictures.domain.restored_tables import RestoredTable
-from classifeed_pictures.store.states import forbid_scans
+from classifeed_pictures.store.states.states import forbid_scans
 
-SQL: Final = load_queries(__package__, "marks.sql")
+_SQL: Final = load_queries(__package__, "marks.sql")
 _READ: Final = sql.SQL(
     """
     SELECT (SELECT mark FROM {table} WHERE mark IS NOT NULL ORDER BY (mark->>'number')::bigint DESC LIMIT 1),
@@ -65,7 +65,7 @@ class Found(NamedTuple):
 
 async def look_at(tx: Tx, table: MarkedTable) -> Found:
     """Return the recorded number and that of the rows; no other process checks until the transaction ends."""
-    [(noted, had_rows, now)] = await fetch_named(tx, SQL["lock_mark"], {"name": table.name})
+    [(noted, had_rows, now)] = await fetch_named(tx, _SQL["lock_mark"], {"name": table.name})
     [(mark, is_empty)] = await (await tx.execute(_READ.format(table=sql.Identifier(table.name)))).fetchall()
     if mark is None:
         return Found(noted, had_rows, now, 0, [], is_empty)
@@ -77,10 +77,10 @@ async def note_jobs(tx: Tx, store: JobStore) -> Found:
 
     `number` is lower than `noted` if the job that was recorded no longer exists.
     """
-    [(noted, had_rows, now)] = await fetch_named(tx, SQL["lock_mark"], {"name": JOBS})
+    [(noted, had_rows, now)] = await fetch_named(tx, _SQL["lock_mark"], {"name": JOBS})
     number = 1000 * await store.newest_ms(tx, until_ms=noted // 1000)
     newest = 1000 * await store.newest_ms(tx)
-    await tx.execute(SQL["note_mark"], {"name": JOBS, "number": newest, "has_rows": newest > 0})
+    await tx.execute(_SQL["note_mark"], {"name": JOBS, "number": newest, "has_rows": newest > 0})
     return Found(noted, had_rows, now, number, [], is_empty=not number)
 
 
@@ -99,22 +99,22 @@ async def move_mark(tx: Tx, table: MarkedTable, *, number: int, positions: Posit
         changed = (await tx.execute(statement, [mark])).rowcount
         if changed:
             break
-    await tx.execute(SQL["note_mark"], {"name": table.name, "number": number, "has_rows": changed > 0})
+    await tx.execute(_SQL["note_mark"], {"name": table.name, "number": number, "has_rows": changed > 0})
 
 
-async def read_positions(tx: Tx, group: str) -> Positions:
+async def list_positions(tx: Tx, group: str) -> Positions:
     """Return the positions of a group. Call it before a table is marked, which then has all effects before them."""
-    return await _positions(tx, "read_positions", group)
+    return await _positions(tx, "list_positions", group)
 
 
-async def read_targets(tx: Tx, group: str) -> Positions:
+async def list_targets(tx: Tx, group: str) -> Positions:
     """Return the positions of a group, or those it must reach after other restores. Call it before `rewind`."""
-    return await _positions(tx, "read_targets", group)
+    return await _positions(tx, "list_targets", group)
 
 
 async def rewind(tx: Tx, group: str, positions: Positions) -> None:
     """Have a group apply the events after some positions again; lower positions stay."""
-    await tx.execute(SQL["rewind"], {"group": group, "positions": Jsonb(positions)})
+    await tx.execute(_SQL["rewind"], {"group": group, "positions": Jsonb(positions)})
 
 
 async def note_restored(tx: Tx, name: str, *, number: int, targets: Positions, is_checked: bool) -> None:
@@ -133,7 +133,7 @@ async def note_restored(tx: Tx, name: str, *, number: int, targets: Positions, i
         "targets": Jsonb(targets),
         "checked_through": b"" if is_checked else None,
     }
-    await tx.execute(SQL["note_restored"], parameters)
+    await tx.execute(_SQL["note_restored"], parameters)
 
 
 async def list_restored(tx: Tx, group: str, *, cause: str, named_s: float) -> list[RestoredTable]:
@@ -146,49 +146,49 @@ async def list_restored(tx: Tx, group: str, *, cause: str, named_s: float) -> li
         named_s: seconds after which `is_old` is true.
     """
     parameters = {"group": group, "cause": cause, "named_s": named_s}
-    return [RestoredTable(*row) for row in await fetch_named(tx, SQL["list_restored"], parameters)]
+    return [RestoredTable(*row) for row in await fetch_named(tx, _SQL["list_restored"], parameters)]
 
 
 async def has_other_clients(tx: Tx) -> bool:
     """Return whether clients other than offers have requested pictures."""
-    [(has_others,)] = await (await tx.execute(SQL["has_others"])).fetchall()
+    [(has_others,)] = await (await tx.execute(_SQL["has_others"])).fetchall()
     return bool(has_others)
 
 
 async def end_mending(tx: Tx, name: str) -> None:
     """Record that a table is repaired; idempotent."""
-    await tx.execute(SQL["end_mending"], {"name": name})
+    await tx.execute(_SQL["end_mending"], {"name": name})
 
 
 async def drop_waiting_files(tx: Tx) -> None:
     """Have waiting event files listed again; one that is being processed may be processed twice."""
-    await tx.execute(SQL["drop_waiting_files"])
+    await tx.execute(_SQL["drop_waiting_files"])
 
 
 async def lock_check(tx: Tx, name: str) -> bytes | None:
     """Return the last checked hash; None if no check is needed or another process does it."""
-    row = await (await tx.execute(SQL["lock_check"], {"name": name})).fetchone()
+    row = await (await tx.execute(_SQL["lock_check"], {"name": name})).fetchone()
     return bytes(row[0]) if row is not None else None
 
 
 async def list_states(tx: Tx, *, after: bytes, limit: int) -> list[Any]:
     """Return states as rows (url_hash, url, is_put, holdings), in the order of their hashes."""
-    return await fetch_named(tx, SQL["list_states"], {"after": after, "limit": limit}, prepare=False)
+    return await fetch_named(tx, _SQL["list_states"], {"after": after, "limit": limit}, prepare=False)
 
 
-async def find_missing(tx: Tx, places: Sequence[tuple[str, int, str]]) -> list[int]:
+async def list_missing(tx: Tx, places: Sequence[tuple[str, int, str]]) -> list[int]:
     """Return the numbers, from 0, of the places without a stored picture."""
     columns = [list(column) for column in zip(*places, strict=True)] or [[], [], []]
     parameters = dict(zip(("namespaces", "group_ids", "names"), columns, strict=True))
-    cursor = await tx.execute(SQL["find_missing"], parameters, prepare=False)
+    cursor = await tx.execute(_SQL["list_missing"], parameters, prepare=False)
     return [number - 1 for (number,) in await cursor.fetchall()]
 
 
 async def note_check(tx: Tx, name: str, *, through: bytes | None, lost_puts: int) -> None:
     """Record the progress of the check of states; None: all are checked."""
-    await tx.execute(SQL["note_check"], {"name": name, "through": through, "lost_puts": lost_puts})
+    await tx.execute(_SQL["note_check"], {"name": name, "through": through, "lost_puts": lost_puts})
 
 
 async def _positions(tx: Tx, name: str, group: str) -> Positions:
-    rows: list[tuple[Positions]] = await (await tx.execute(SQL[name], {"group": group})).fetchall()
+    rows: list[tuple[Positions]] = await (await tx.execute(_SQL[name], {"group": group})).fetchall()
     return rows[0][0]

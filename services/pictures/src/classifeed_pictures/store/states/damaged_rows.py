@@ -13,9 +13,9 @@ from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.lifecycle.states import Holding
 from classifeed_pictures.metrics import DAMAGED_ROWS
-from classifeed_pictures.store.records import unpack_failure, unpack_holdings
+from classifeed_pictures.store.states.records import unpack_failure, unpack_holdings
 
-SQL: Final = load_queries("classifeed_pictures.store", "damaged_rows.sql")
+_SQL: Final = load_queries(__package__, "damaged_rows.sql")
 _log = structlog.get_logger(__name__)
 
 
@@ -44,7 +44,7 @@ def read_failure(row: Any) -> LoadFailure | None:
         return None
 
 
-async def read_holdings(tx: Tx, rows: Collection[Any]) -> tuple[dict[bytes, dict[str, Holding]], frozenset[bytes]]:
+async def list_holdings(tx: Tx, rows: Collection[Any]) -> tuple[dict[bytes, dict[str, Holding]], frozenset[bytes]]:
     """Return the holdings of rows of `pictures` by hash, and the hashes of rebuilt ones.
 
     Damaged holdings are rebuilt from stored pictures and waiting requests.
@@ -61,7 +61,7 @@ async def read_holdings(tx: Tx, rows: Collection[Any]) -> tuple[dict[bytes, dict
     for url_hash in damaged:
         note_damaged("pictures", url_hash.hex(), "its holdings are rebuilt out of its stored pictures")
     if damaged:
-        for row in await fetch_named(tx, SQL["list_held"], {"url_hashes": sorted(damaged)}, prepare=False):
+        for row in await fetch_named(tx, _SQL["list_held"], {"url_hashes": sorted(damaged)}, prepare=False):
             holding = _holding_of(row)
             if holding is not None:
                 found[bytes(row.url_hash)][row.namespace] = holding

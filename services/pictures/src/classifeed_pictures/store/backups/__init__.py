@@ -1,0 +1,1 @@
+"""Tables that backups read and restores write, with their marks."""

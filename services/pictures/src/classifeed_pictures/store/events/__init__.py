@@ -1,0 +1,1 @@
+"""Tables of event files, gaps in the events, and rules of keys."""

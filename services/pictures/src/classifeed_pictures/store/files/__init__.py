@@ -1,0 +1,1 @@
+"""Tables of stored pictures, their namespaces, and the robots.txt of hosts."""

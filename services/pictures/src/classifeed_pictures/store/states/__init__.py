@@ -1,0 +1,1 @@
+"""Tables of states, requests, comparisons and similar pictures."""
