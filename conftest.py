@@ -10,7 +10,7 @@ import pytest
 from tests.run_report import report_run
 from xdist.scheduler import LoadFileScheduling
 
-from classifeed_common.embedded.memory import free_memory_bytes
+from classifeed_devkit.embedded.memory import free_memory_bytes
 
 _SHARED: Final = "tests/e2e/"
 _OWN: Final = "tests/installations/"

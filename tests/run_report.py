@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from classifeed_common.embedded.memory import free_memory_bytes
+from classifeed_devkit.embedded.memory import free_memory_bytes
 
 _LONGEST: Final = 40  # number of files whose times are printed
 _WHOLE: Final = 100  # number of tests from which on times and memory are printed

@@ -17,7 +17,7 @@ from pathlib import Path
 from lxml import etree
 
 from classifeed.feeds.v1 import load_pb2
-from classifeed_common.testing.measuring.memory import peak_bytes
+from classifeed_devkit.testing.measuring.memory import peak_bytes
 from classifeed_processor.feed.batches import RunAddress
 from classifeed_processor.feed.first_pass import scan_feed
 from classifeed_processor.feed.second_pass import read_batches

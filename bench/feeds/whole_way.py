@@ -12,7 +12,7 @@ from tests.e2e.suite import Suite
 
 from bench.kit.cpu import spent
 from bench.kit.running import cpu_of_servers, cpu_of_services, pids_of_services
-from classifeed_common.testing.measuring.memory import peak_bytes
+from classifeed_devkit.testing.measuring.memory import peak_bytes
 
 
 @dataclass(frozen=True)

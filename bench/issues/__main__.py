@@ -36,11 +36,11 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 from classifeed.feeds.v1.task_service_pb2 import EXPORT_FORMAT_CSV, EXPORT_FORMAT_XLSX, CreateTaskRequest
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.postgres import EmbeddedPostgres
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.databases import DatabaseServer
-from classifeed_common.testing.measuring.memory import forget_peak, peak_bytes, resident_bytes
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.postgres import EmbeddedPostgres
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.databases import DatabaseServer
+from classifeed_devkit.testing.measuring.memory import forget_peak, peak_bytes, resident_bytes
+from classifeed_devkit.testing.recovery import until
 from classifeed_jobs import JobStore, Worker
 from classifeed_processor.app.issues.export_issues import ExportIssues
 from classifeed_processor.app.issues.read_issues import ReadIssues

@@ -18,7 +18,7 @@ from tools.arguments import parser_of
 from bench.jobs import own, recovery
 from bench.kit.report import Report, Spread, quantile
 from bench.kit.running import measure_in_process, running_postgres, size_of
-from classifeed_common.embedded.postgres import EmbeddedPostgres
+from classifeed_devkit.embedded.postgres import EmbeddedPostgres
 
 _REPEATS: Final = size_of("BENCH_REPEATS", 5)
 _PIN_S: Final = size_of("BENCH_PIN_S", 60)

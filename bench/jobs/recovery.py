@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 
 from bench.jobs.engines.ours import Engine
-from classifeed_common.embedded.postgres import EmbeddedPostgres
+from classifeed_devkit.embedded.postgres import EmbeddedPostgres
 from classifeed_jobs import JobRequest
 
 LEASE_S = 3

@@ -15,7 +15,7 @@ from typing import Any
 from tests.e2e.suite import Suite
 
 from bench.kit.cpu import cpu_of_tree
-from classifeed_common.embedded.postgres import EmbeddedPostgres
+from classifeed_devkit.embedded.postgres import EmbeddedPostgres
 
 
 def size_of(variable: str, default: int) -> int:

@@ -21,10 +21,10 @@ import psycopg
 
 from bench.kit.cpu import cpu_of_tree
 from bench.kit.running import scratch
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.postgres import EmbeddedPostgres
-from classifeed_common.embedded.process import spawn_bound, stop_process, tail
-from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.postgres import EmbeddedPostgres
+from classifeed_devkit.embedded.process import spawn_bound, stop_process, tail
+from classifeed_devkit.embedded.s3 import EmbeddedS3
 
 RESHARD: Final = ("work", "--role", "consume-requests", "--role", "watch")
 PROCESS: Final = ("work", "--role", "consume-events")

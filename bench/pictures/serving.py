@@ -26,8 +26,8 @@ from bench.pictures.hosts import drawing, encoded
 from bench.pictures.installation import SERVE, Installation
 from bench.pictures.peers import environment, nginx
 from bench.pictures.sizes import Sizes
-from classifeed_common.embedded.ports import pick_free_port
-from classifeed_common.embedded.process import stop_process
+from classifeed_devkit.embedded.ports import pick_free_port
+from classifeed_devkit.embedded.process import stop_process
 from classifeed_pictures.domain.urls.canonical import url_hash
 
 _WORKERS: Final = 2

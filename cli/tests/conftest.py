@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from classifeed_common.testing.servers import server_folder
+from classifeed_devkit.testing.servers import server_folder
 
 FAKES = Path(__file__).parent / "fakes"
 

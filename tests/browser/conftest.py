@@ -21,7 +21,7 @@ from classifeed_cleanweb.bootstrap import build
 from classifeed_cleanweb.settings import CleanwebSettings, Receiver
 from classifeed_common.auth import ALL_OWNERS, KeyStore, create_team_token
 from classifeed_common.http.server import HttpServer, address_of, bind
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_domain.policy import POLICY
 from tests.browser.webdriver import Browsers, run_browsers
 from tests.requirements import lacking

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from tests.browser.conftest import Reviews, StartReviews
 from tests.browser.webdriver import ENTER, ESCAPE, SPACE, TAB, Browser, Browsers
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import httpx
 
-from classifeed_common.embedded.ports import pick_free_port
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.ports import pick_free_port
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.recovery import until
 
 ENTER: Final = "\ue007"
 ESCAPE: Final = "\ue00c"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tomllib
+from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from tools import dockerfiles
@@ -70,3 +73,18 @@ def test_both_stages_take_the_base_that_the_builder_names_and_one_uv(service: st
     selected = subprocess.run(["sh", "-c", select], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
     assert re.fullmatch(r"uv==\d+\.\d+\.\d+", selected[0])
     assert {word.partition(":")[0] for word in selected[1:]} == {"\\", "--hash=sha256"}, "uv, and no lines around it"
+
+
+def test_no_image_has_embedded_servers_or_fixtures(tmp_path: Path) -> None:
+    members = {member for service in SERVICES for member in dockerfiles.list_members(service)}
+    for member in sorted(members):
+        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+        subprocess.run(command, cwd=ROOT / member, check=True, capture_output=True)
+    wheels = list(tmp_path.glob("*.whl"))
+    assert len(wheels) == len(members)
+    packed = {name for wheel in wheels for name in ZipFile(wheel).namelist()}
+    assert "classifeed_common/processes.py" in packed, "the wheels have the code"
+    assert {name for name in packed if "devkit" in name or "/embedded/" in name} == set()
+    assert {name for name in packed if re.search(r"(^|/)(tests|conftest)\b", name)} == set()
+    # Fixtures of the job engine are for its users outside of this suite.
+    assert {name for name in packed if "/testing" in name} == {"classifeed_jobs/testing.py"}

@@ -16,10 +16,10 @@ import pytest
 
 from classifeed_common.auth.encryption import new_key_line
 from classifeed_common.auth.keys import write_keys
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.testing.recovery import until
 from tests.charts.conftest import SERVICES, Manifests
 from tests.charts.test_charts import containers, workloads
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tools.new_service.places import PLACES
 
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.campaigns import in_campaigns
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "echo"

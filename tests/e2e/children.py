@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from classifeed_common.embedded.process import children_of
+from classifeed_common.processes import children_of
 from tests.e2e.suite import Suite
 from tests.e2e.waiting import wait_until
 

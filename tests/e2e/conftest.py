@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from classifeed_common.testing.servers import server_folder
+from classifeed_devkit.testing.servers import server_folder
 from tests.e2e.suite import SPANS, Suite
 
 _KNOBS = {

@@ -23,7 +23,7 @@ from psycopg.conninfo import make_conninfo
 
 from classifeed_cli.main import run
 from classifeed_cli.platform.planning.service_table import ServiceTable
-from classifeed_common.testing.databases import DatabaseServer
+from classifeed_devkit.testing.databases import DatabaseServer
 from tests.e2e.waiting import wait_until
 
 SPANS = "spans.jsonl"

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from bench.kit.generated_feed import offer_ids, write_feed
 
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
 from tests.e2e.children import SEARCHES, WRITER, stopped_children, wait_for_child, wait_until_unnamed
 from tests.e2e.resting import RESTING_OFFERS, Resting
 from tests.e2e.site import Site, serve_site

@@ -19,7 +19,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tools.gotools import go_environment
 
 from classifeed_client.jobs import JOB_SERVICES
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.campaigns import IS_LONG
 from tests.e2e.suite import Suite
 from tests.requirements import go_tool
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bench.feeds.smoke import measure_smoke
 
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.campaigns import in_campaigns
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]

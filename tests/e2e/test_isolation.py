@@ -13,8 +13,8 @@ import pytest
 from bench.kit.generated_feed import offer_ids, write_feed
 from confluent_kafka import Message, Producer
 
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
-from classifeed_common.testing.recovery import Stopwatch
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.testing.recovery import Stopwatch
 from tests.e2e.suite import Suite
 from tests.e2e.topic import BATCH, TOPIC
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from bench.kit.generated_feed import offer_ids, write_feed
 
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.campaigns import in_campaigns
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
 from tests.e2e.topic import check_runs, requests_of

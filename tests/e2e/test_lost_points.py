@@ -10,7 +10,7 @@ import pytest
 
 from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.platform.installation import Installation
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.campaigns import IS_LONG
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3000)]

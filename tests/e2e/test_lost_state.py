@@ -20,8 +20,8 @@ from bench.kit.generated_feed import offer_ids, write_feed
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
-from classifeed_common.testing.recovery import Stopwatch
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.testing.recovery import Stopwatch
 from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of

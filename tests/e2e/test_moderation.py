@@ -15,7 +15,7 @@ import pytest
 
 from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.platform.installation import Installation
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from bench.kit.generated_feed import offer_ids, write_feed
 
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]

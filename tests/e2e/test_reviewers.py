@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.campaigns import IS_LONG
 from tests.e2e.suite import Suite
 from tests.e2e.test_moderation import Row, write_rows
 from tests.e2e.waiting import wait_until

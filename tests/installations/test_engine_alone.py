@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from bench.alone.environment import list_packages, size_mb
 
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.campaigns import in_campaigns
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(1200)]
 

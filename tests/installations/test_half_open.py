@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from bench.kit.generated_feed import offer_ids, write_feed
 
-from classifeed_common.embedded.ports import pick_free_port
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.recovery import Stopwatch
-from classifeed_common.testing.servers import server_folder
-from classifeed_common.testing.tcp_proxy import TcpProxy
+from classifeed_devkit.embedded.ports import pick_free_port
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.recovery import Stopwatch
+from classifeed_devkit.testing.servers import server_folder
+from classifeed_devkit.testing.tcp_proxy import TcpProxy
 from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 

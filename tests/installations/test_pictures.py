@@ -25,9 +25,9 @@ from classifeed_cli.commands.demo.story import Story
 from classifeed_cli.platform.installation import Installation
 from classifeed_cli.platform.planning.layout import Layout
 from classifeed_cli.terminal.output import Output
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.servers import server_folder
-from classifeed_common.testing.topics import forget_records
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.servers import server_folder
+from classifeed_devkit.testing.topics import forget_records
 from classifeed_domain.topics import PICTURES_DOWNLOADS, PICTURES_EVENTS, PICTURES_LOADS, PICTURES_REQUESTS
 from tests.e2e.children import DECODER, stopped_children, wait_for_child, wait_until_unnamed
 from tests.e2e.metrics import check_metrics

@@ -12,7 +12,7 @@ from bench.pictures.hosts import SIZE_BYTES, drawing, encoded, numbered
 from PIL import Image
 from tests.docs.pages import ROOT
 
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.campaigns import in_campaigns
 
 _GOALS = {
     "states": "events/s, unknown URLs",

@@ -20,7 +20,7 @@ FLAT: Final[Mapping[str, str]] = {
     "cli/tests/unit/commands": "one module for each group of commands, as in the tested package, which is flat",
     "libs/client/src/classifeed_client": "the public surface of the client, one module for each resource",
     "libs/common/src/classifeed_common/rpc": "one module too many; a package of two would hide more than it shows",
-    "libs/common/src/classifeed_common/testing": "one module for each fixture or tool, mostly independent",
+    "libs/devkit/src/classifeed_devkit/testing": "one module for each fixture or tool, mostly independent",
     "tests/e2e": "one module for each scenario of the suite; all share one installation and its helpers",
 }
 

@@ -79,7 +79,7 @@ MUTATIONS: Final = (
         before="return folder if os.access(existing, os.W_OK) else _own_cache_dir()",
         after="return folder",
         tests=(
-            "libs/common/tests/unit/embedded/test_cache_dir.py"
+            "libs/devkit/tests/unit/embedded/test_cache_dir.py"
             "::test_it_is_in_the_python_environment_when_the_home_is_read_only",
         ),
     ),
@@ -100,7 +100,7 @@ MUTATIONS: Final = (
         before="                if not self.path.exists():",
         after="                if True:",
         tests=(
-            "libs/common/tests/unit/embedded/test_kafka_classes.py::test_of_several_that_start_at_once_one_makes_them",
+            "libs/devkit/tests/unit/embedded/test_kafka_classes.py::test_of_several_that_start_at_once_one_makes_them",
         ),
     ),
     Mutation(
@@ -110,7 +110,7 @@ MUTATIONS: Final = (
         f"{COMMON}/embedded/kafka_classes.py",
         before=" if self.path.exists() else ()",
         after=" if False else ()",
-        tests=("libs/common/tests/integration/embedded/test_embedded_servers.py::test_kafka_starts_from_its_classes",),
+        tests=("libs/devkit/tests/integration/embedded/test_embedded_servers.py::test_kafka_starts_from_its_classes",),
     ),
     Mutation(
         "start-before-the-migrate-step",

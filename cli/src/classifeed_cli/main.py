@@ -16,7 +16,7 @@ from classifeed_cli import commands
 from classifeed_cli.examples import add_examples
 from classifeed_cli.exit_codes import CommandError, ExitCode, unavailable
 from classifeed_cli.terminal.output import Output, print_json
-from classifeed_common.embedded.process import ServerError
+from classifeed_devkit.embedded.process import ServerError
 
 # Options whose value is optional, which typer does not support.
 _VALUE_LEFT_OUT: Final = {"--fail-on-rejected": "--fail-on-rejected=0%"}

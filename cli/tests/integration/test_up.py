@@ -14,8 +14,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from classifeed_common.embedded.process import ProcessIdentity
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_common.processes import ProcessIdentity
+from classifeed_devkit.testing.campaigns import in_campaigns
 
 Cli = Any
 Eventually = Callable[..., None]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Database
-from classifeed_common.testing.background import running
+from classifeed_devkit.testing.background import running
 from classifeed_jobs import Job, JobStore, Registry, Worker, ddl
 from classifeed_jobs.schema.ddl import VERSIONS
 

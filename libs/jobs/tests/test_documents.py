@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from classifeed_common.testing.background import running
+from classifeed_devkit.testing.background import running
 from classifeed_jobs import QueueLimits, Queues, Schedule, Schedules, Worker
 from classifeed_jobs.claim.claim import Completion
 from classifeed_jobs.claim.finish import complete_claims

@@ -19,8 +19,8 @@ from classifeed_cleanweb.settings import CleanwebSettings, Receiver
 from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database
 from classifeed_common.rpc.client import open_channel
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.recovery import until
 
 
 @dataclass

@@ -19,11 +19,11 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceServicer_to_server
 from classifeed_common.clock import Clock, SystemClock
 from classifeed_common.db import Database
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster, KafkaProducer, Message, Topic
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_domain.topics import index_documents
 from classifeed_indexer.app.deliver_elements import Deliverer

@@ -19,7 +19,7 @@ from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.context import Context
 from classifeed_common.snapshot import Loaded
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_moderation.app.decisions.apply_verdicts import Applied, Arrived, Rules, apply_verdicts
 from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.judging.close_reviews import ReviewCloser

@@ -34,7 +34,7 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_domain.publishing import ReceiverClient, RegistryComparison
 from classifeed_jobs import JobStore, Registry, Worker
 from classifeed_offers.app.loads.apply_requests import apply_requests

@@ -26,8 +26,8 @@ from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub, a
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.databases import TableBackup
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.databases import TableBackup
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_receiver.app.pushing.push_documents import PushDocuments
 from classifeed_receiver.app.pushing.put_schema import put_schema
 from classifeed_receiver.app.reading.read_elements import ReadElements

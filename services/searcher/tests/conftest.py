@@ -20,12 +20,12 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceServicer_to_server
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, OrderedConsumer, Topic, dlq
 from classifeed_common.lease import Leases
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.topics import forget_records
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.topics import forget_records
 from classifeed_domain.document_bodies import encode_body
 from classifeed_domain.document_shards import SHARDS
 from classifeed_domain.topics import index_documents

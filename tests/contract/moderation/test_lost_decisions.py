@@ -24,12 +24,12 @@ from classifeed.moderation.v1.subject_pb2 import MODERATION_STATUS_APPROVED, Ver
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.runner import ServiceRunner
-from classifeed_common.testing.databases import DatabaseServer, MigratedDatabase, TableBackup
-from classifeed_common.testing.recovery import until
-from classifeed_common.testing.topics import begin_at_ends
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.databases import DatabaseServer, MigratedDatabase, TableBackup
+from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.topics import begin_at_ends
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, MODERATION_OUTCOMES, MODERATION_REQUESTS, PICTURES_RESULTS
 from classifeed_moderation import bootstrap as moderation_bootstrap
 from classifeed_moderation.consumers.requests import GROUP as MODERATION_GROUP

@@ -25,13 +25,13 @@ from classifeed_cleanweb import bootstrap as cleanweb_bootstrap
 from classifeed_cleanweb.settings import CleanwebSettings, Receiver
 from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.ports import pick_free_port
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.runner import ServiceRunner
-from classifeed_common.testing.recovery import until
-from classifeed_common.testing.topics import begin_at_ends
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.ports import pick_free_port
+from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.topics import begin_at_ends
 from classifeed_domain.topics import MODERATION_REQUESTS
 from classifeed_moderation import bootstrap as moderation_bootstrap
 from classifeed_moderation.app.judging import close_reviews

@@ -30,7 +30,7 @@ from classifeed_common.errors import PermissionDenied
 from classifeed_common.http.api.callers import CallerCheck
 from classifeed_common.rpc.server import Servicer, build_server
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.rpc import settings_for
+from classifeed_devkit.testing.rpc import settings_for
 from classifeed_domain.owner_rules import find_sellers
 from classifeed_domain.policy import CALLERS, POLICY, RULES, SELLER_METHODS, SERVED_BY
 

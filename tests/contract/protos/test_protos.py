@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.campaigns import in_campaigns
 
 ROOT = Path(__file__).parents[3]
 PROTO = "proto/classifeed/search/v1/search_service.proto"

@@ -21,7 +21,7 @@ from classifeed_common.contracts import list_methods, list_services
 from classifeed_common.errors import ResourceExhausted
 from classifeed_common.rpc.server import Servicer, build_server
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.rpc import settings_for
+from classifeed_devkit.testing.rpc import settings_for
 from classifeed_domain.policy import CALLERS, POLICY
 
 AUDIENCE: Final = "everything"

@@ -15,8 +15,8 @@ from classifeed_common.contracts import list_methods
 from classifeed_common.errors import InvalidArgument
 from classifeed_common.rpc.texts import receive_with
 from classifeed_common.rpc.validation import check_received
-from classifeed_common.testing.measuring.event_loop import LONGEST_S
-from classifeed_common.testing.measuring.large_requests import largest_requests, requests_of_tiny_items
+from classifeed_devkit.testing.measuring.event_loop import LONGEST_S
+from classifeed_devkit.testing.measuring.large_requests import largest_requests, requests_of_tiny_items
 from classifeed_domain.owner_rules import find_sellers
 from classifeed_domain.policy import CALLERS, LARGE_REQUESTS, POLICY
 

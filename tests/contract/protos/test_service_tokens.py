@@ -28,7 +28,7 @@ from classifeed_common.rpc.health import Health
 from classifeed_common.rpc.reflection import add_reflection
 from classifeed_common.rpc.server import Servicer, build_server
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.rpc import OpenChannel, settings_for
+from classifeed_devkit.testing.rpc import OpenChannel, settings_for
 from classifeed_domain.policy import CALLERS, POLICY
 
 METHODS = dict(list_methods())

@@ -14,7 +14,7 @@ from tools.generated import list_stale
 from classifeed_cli.platform.planning.service_table import ServiceTable
 from classifeed_common.db import ddl
 from classifeed_common.db.queries import parse_queries
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.databases import MigratedDatabase
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = sorted(path for path in ROOT.glob("*/*/src/**/*.sql") if "ddl" not in f"{path.parent.name}/{path.name}")

@@ -16,13 +16,13 @@ from classifeed_cli.exit_codes import CommandError
 from classifeed_cli.platform.planning.layout import Layout
 from classifeed_cli.platform.planning.service_table import ServiceTable
 from classifeed_cli.platform.supervision.description import describe_status, read_running, rows_of, since_words
-from classifeed_common.embedded.kafka import java
-from classifeed_common.embedded.kafka_jars import cache_dir, pinned_jars
-from classifeed_common.embedded.memory import free_memory_bytes
-from classifeed_common.embedded.postgres import SYSTEM_USER, binaries
-from classifeed_common.embedded.process import ServerError
-from classifeed_common.embedded.s3 import rclone
-from classifeed_common.embedded.system_user import NOBODY, find_obstacle, find_own_obstacle, find_user
+from classifeed_devkit.embedded.kafka import java
+from classifeed_devkit.embedded.kafka_jars import cache_dir, pinned_jars
+from classifeed_devkit.embedded.memory import free_memory_bytes
+from classifeed_devkit.embedded.postgres import SYSTEM_USER, binaries
+from classifeed_devkit.embedded.process import ServerError
+from classifeed_devkit.embedded.s3 import rclone
+from classifeed_devkit.embedded.system_user import NOBODY, find_obstacle, find_own_obstacle, find_user
 
 _FREE_DISK_GIB = 2
 _FREE_MEMORY_MIB = 1400

@@ -43,7 +43,7 @@ from classifeed_cli.platform.planning.layout import Layout, write_json
 from classifeed_cli.terminal.interruption import Interruption
 from classifeed_cli.terminal.output import Output
 from classifeed_client import Addresses, Client
-from classifeed_common.embedded.process import ProcessIdentity
+from classifeed_common.processes import ProcessIdentity
 
 TASK = {"task_id": 1, "seller_id": "home-and-garden", "namespace": "default", "status": "TASK_STATUS_SUCCEEDED"}
 BIG = 50

@@ -25,7 +25,7 @@ from classifeed_cli.platform.settle import wait_settled
 from classifeed_cli.platform.supervision.supervised import Supervised
 from classifeed_common.auth import KeyStore
 from classifeed_common.auth.encryption import CredentialCipher
-from classifeed_common.embedded.process import spawn_bound
+from classifeed_devkit.embedded.process import spawn_bound
 from classifeed_domain.topics import declared
 
 

@@ -11,8 +11,8 @@ from typing import Final
 import structlog
 
 from classifeed_common.clock import Clock, SystemClock
-from classifeed_common.embedded.process import stopped_among
 from classifeed_common.pacing.waiting import wait_for_event
+from classifeed_common.processes import stopped_among
 
 _log = structlog.get_logger(__name__)
 

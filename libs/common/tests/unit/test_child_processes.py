@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from classifeed_common import processes as module
 from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.clock import FakeClock
-from classifeed_common.embedded import process as module
-from classifeed_common.embedded.process import stopped_among
-from classifeed_common.testing.recovery import until
+from classifeed_common.processes import stopped_among
+from classifeed_devkit.testing.recovery import until
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from classifeed_common.errors import FailedPrecondition, NotFound
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.campaigns import in_campaigns
 from classifeed_jobs import AuditEntry, Fail, JobAdmin, JobContext, JobFilter, JobRequest, QueueLimits
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import claim_jobs

@@ -14,8 +14,8 @@ import pytest
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.auth import KeyStore
 from classifeed_common.runner import Role, ServiceRunner
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.rpc import settings_for
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.rpc import settings_for
 from classifeed_domain.policy import POLICY
 from classifeed_jobs import Fail, Reaper, Worker
 from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER, JobAdmin

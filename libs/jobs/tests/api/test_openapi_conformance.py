@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.campaigns import IS_LONG
 
 from .conftest import ApiServices
 

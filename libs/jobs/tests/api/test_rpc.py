@@ -22,7 +22,7 @@ from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.auth import KeyStore
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.texts import check_that_nul_is_refused
+from classifeed_devkit.testing.texts import check_that_nul_is_refused
 from classifeed_jobs import Progress, QueueLimits, Queues
 
 from ..conftest import Bench

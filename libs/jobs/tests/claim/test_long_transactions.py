@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Tx
-from classifeed_common.testing.background import running
+from classifeed_devkit.testing.background import running
 from classifeed_jobs import JobContext, JobRequest, Reaper, Retry, pacing
 from classifeed_jobs.claim import fetch as claiming
 from classifeed_jobs.claim.claim import Claim, Completion

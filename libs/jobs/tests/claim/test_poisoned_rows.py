@@ -10,8 +10,8 @@ import psycopg
 import pytest
 from structlog.testing import capture_logs
 
-from classifeed_common.testing.background import running
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.background import running
+from classifeed_devkit.testing.campaigns import IS_LONG
 from classifeed_jobs import JobAdmin, JobContext, JobFilter, QueueLimits, Reaper, Schedule, Scheduler, Schedules
 
 from ..conftest import Bench, until

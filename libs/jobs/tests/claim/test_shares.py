@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from classifeed_common.testing.background import running
+from classifeed_devkit.testing.background import running
 from classifeed_jobs import JobContext, JobRequest, QueueLimits, Queues
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import ClaimResult, QueueCursor, claim_jobs

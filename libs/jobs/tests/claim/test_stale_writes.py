@@ -16,7 +16,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from classifeed_common.db import Tx
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.campaigns import IS_LONG
 from classifeed_jobs import JobRequest, Progress, Reaper
 from classifeed_jobs.claim import finish as claims
 from classifeed_jobs.claim import guard

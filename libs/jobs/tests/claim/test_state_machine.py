@@ -24,8 +24,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from classifeed_common.testing.campaigns import IS_LONG
-from classifeed_common.testing.databases import DatabaseServer
+from classifeed_devkit.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.databases import DatabaseServer
 from classifeed_jobs import ClaimLost, JobStore, QueueLimits, Queues, ddl
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.delayed import DelayedJobs

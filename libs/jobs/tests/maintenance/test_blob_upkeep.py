@@ -12,10 +12,10 @@ import pytest
 
 from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobRefs, BlobStore, DamagedBlob
 from classifeed_common.db import Tx, ddl
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
-from classifeed_common.testing.background import running
-from classifeed_common.testing.imports import loaded_by
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.background import running
+from classifeed_devkit.testing.imports import loaded_by
 from classifeed_jobs import blobs as upkeep
 from classifeed_jobs.blobs import BlobVerification, blob_upkeep
 from classifeed_jobs.service import ServiceJobs

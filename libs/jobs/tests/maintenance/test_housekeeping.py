@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
-from classifeed_common.testing.background import running
+from classifeed_devkit.testing.background import running
 from classifeed_jobs import JobContext, JobRequest, Reaper, Retention
 from classifeed_jobs.maintenance.housekeeping import Housekeeping
 from classifeed_jobs.maintenance.retention import Archive

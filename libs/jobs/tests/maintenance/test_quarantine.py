@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from classifeed_common.db import Database
-from classifeed_common.testing.background import running
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.background import running
+from classifeed_devkit.testing.campaigns import in_campaigns
 from classifeed_jobs import JobAdmin, JobContext, Reaper
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import claim_jobs

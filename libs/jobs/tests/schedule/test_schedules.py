@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from classifeed_common.errors import NotFound
-from classifeed_common.testing.background import running
+from classifeed_devkit.testing.background import running
 from classifeed_jobs import JobAdmin, Schedule, Scheduler, Schedules
 from classifeed_jobs.schedule.schedules import ScheduleState
 from classifeed_jobs.service import ServiceJobs

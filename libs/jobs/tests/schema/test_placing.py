@@ -12,7 +12,7 @@ import sqlalchemy
 
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import check_drift
-from classifeed_common.testing.background import running
+from classifeed_devkit.testing.background import running
 from classifeed_jobs import (
     JobContext,
     JobRequest,

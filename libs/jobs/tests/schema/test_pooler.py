@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.requirements import lacking
 
 from classifeed_common.db import Database
-from classifeed_common.testing.background import running
+from classifeed_devkit.testing.background import running
 from classifeed_jobs import JobContext, Worker
 from classifeed_jobs.worker.pooler import PoolerError
 

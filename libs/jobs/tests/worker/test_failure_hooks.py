@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from classifeed_common.db import Tx
 from classifeed_common.errors import Unavailable
-from classifeed_common.testing.background import running
+from classifeed_devkit.testing.background import running
 from classifeed_jobs import (
     Fail,
     FailedJob,

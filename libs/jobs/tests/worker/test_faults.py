@@ -17,9 +17,9 @@ import psycopg
 import pytest
 
 from classifeed_common.db import Database
-from classifeed_common.embedded.postgres import EmbeddedPostgres
-from classifeed_common.testing.background import running
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.embedded.postgres import EmbeddedPostgres
+from classifeed_devkit.testing.background import running
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_jobs import Fixed, JobContext, Reaper
 
 from ..conftest import Bench, until

@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 from structlog.testing import capture_logs
 
 from classifeed_common.db import Database, Tx
-from classifeed_common.testing.background import running
+from classifeed_devkit.testing.background import running
 from classifeed_jobs import (
     FailedJob,
     Fixed,

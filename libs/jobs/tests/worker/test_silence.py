@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from classifeed_common.testing.background import running
-from classifeed_common.testing.recovery import RECOVERY_LIMIT_S, Stopwatch
-from classifeed_common.testing.tcp_proxy import ProxiedDatabase, TcpProxy
+from classifeed_devkit.testing.background import running
+from classifeed_devkit.testing.recovery import RECOVERY_LIMIT_S, Stopwatch
+from classifeed_devkit.testing.tcp_proxy import ProxiedDatabase, TcpProxy
 from classifeed_jobs import JobContext, Reaper, Schedule, Scheduler, Schedules
 from classifeed_jobs.claim.fetch import QueueCursor, claim_jobs
 from classifeed_jobs.worker.process_lease import ProcessLease

@@ -13,7 +13,7 @@ from opentelemetry import context as otel_context
 from opentelemetry import propagate, trace
 from pydantic import BaseModel
 
-from classifeed_common.testing.background import running
+from classifeed_devkit.testing.background import running
 from classifeed_jobs import Fail, Fixed, JobContext, Progress, Registry, Retry, Snooze, Worker
 from classifeed_jobs.claim.fetch import claim_jobs
 

@@ -41,12 +41,12 @@ from classifeed_api.settings import ApiSettings
 from classifeed_common.auth.encryption import CredentialCipher, new_key_line
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import FailedPrecondition, InvalidArgument, NotFound, Unavailable
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.runner import ServiceRunner
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 
 Made = tuple[str, int]
 """Purpose of each task: its upload, or DELETE and the version of the removed feed."""

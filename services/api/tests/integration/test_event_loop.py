@@ -6,7 +6,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from classifeed.feeds.v1.feed_service_pb2 import UploadFeedRequest, UploadSpec
 from classifeed_common.auth import KeyStore
-from classifeed_common.testing.measuring.event_loop import hold_of_call, holds_of_routes, holds_of_rpcs, too_long
+from classifeed_devkit.testing.measuring.event_loop import hold_of_call, holds_of_routes, holds_of_rpcs, too_long
 from classifeed_domain.policy import POLICY
 
 from .conftest import Api

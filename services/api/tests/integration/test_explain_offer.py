@@ -45,7 +45,7 @@ from classifeed_api.store import feeds, uploads
 from classifeed_common.db import Database
 from classifeed_common.errors import NotFound, Unavailable
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 
 PARENT = "sellers/shop/feeds/default"
 # In the year 2100: after everything that a test stores now.

@@ -24,7 +24,7 @@ from classifeed_cleanweb.store.reviews import NewRequest, Reviewed
 from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unavailable
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_jobs import FailedJob, JobStore, Registry
 from classifeed_jobs.testing import lost_lease
 

@@ -13,7 +13,7 @@ import pytest
 from classifeed_cleanweb.store import reviews
 from classifeed_cleanweb.store.reviews import NewRequest
 from classifeed_common.db import Database
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 
 from ..conftest import Cleanweb, Inbox, Start, request_of
 from .test_reviews import COMMON, OFFER, ROAD, TIMEOUT, claim, review_as

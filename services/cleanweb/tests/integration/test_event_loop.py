@@ -11,7 +11,7 @@ import pytest
 from classifeed_common.auth import ALL_OWNERS, create_team_token
 from classifeed_common.http.api.request_limits import RequestRate
 from classifeed_common.http.pages import guarding
-from classifeed_common.testing.measuring.event_loop import (
+from classifeed_devkit.testing.measuring.event_loop import (
     hold_of_request,
     holds_of_routes,
     holds_of_rpcs,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from classifeed_cleanweb.rules.loading import automatics_snapshot
 from classifeed_common.snapshot.snapshot import LOOK_EVERY_S
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 
 from ..conftest import Start
 

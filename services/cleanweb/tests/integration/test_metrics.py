@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 
 from classifeed_cleanweb import bootstrap
 from classifeed_cleanweb.metrics import METRICS
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 
 from ..conftest import Inbox, Start
 from .test_reviews import COMMON, OFFER, claim, review_as

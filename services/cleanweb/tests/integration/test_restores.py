@@ -16,8 +16,8 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2 import ClaimReviewRequest, Subm
 from classifeed_cleanweb import bootstrap
 from classifeed_cleanweb.store.tables import metadata
 from classifeed_common.db import Database
-from classifeed_common.testing.databases import DatabaseServer, TableBackup
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.databases import DatabaseServer, TableBackup
+from classifeed_devkit.testing.recovery import until
 
 from ..conftest import Cleanweb, Inbox, Start
 

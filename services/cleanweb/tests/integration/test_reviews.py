@@ -21,7 +21,7 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2 import (
 )
 from classifeed_cleanweb.domain.projects import TURKEY, agree, projects_of
 from classifeed_cleanweb.store.reviews import SQL
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 
 from ..conftest import Cleanweb, Inbox, Start, request_of
 

@@ -13,7 +13,7 @@ from classifeed_common.clock import FakeClock
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.lease import Lease
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_domain.document_shards import SHARDS
 from classifeed_indexer.domain.shards import ShardQueue
 from classifeed_indexer.store.offsets import Move

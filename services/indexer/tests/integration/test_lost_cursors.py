@@ -19,9 +19,9 @@ from classifeed_common.clock import FakeClock
 from classifeed_common.db import Database
 from classifeed_common.errors import PermissionDenied
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.databases import TableBackup
-from classifeed_common.testing.recovery import until
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.databases import TableBackup
+from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.document_shards import SHARDS
 from classifeed_indexer.domain.shards import EMERGENCY, MAIN, ShardQueue
 from classifeed_indexer.metrics import LOST_CURSORS

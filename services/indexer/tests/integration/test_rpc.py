@@ -12,8 +12,8 @@ from classifeed.documents.v1.indexer_service_pb2_grpc import (
     add_IndexerServiceServicer_to_server,
 )
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.rpc import StartServer
-from classifeed_common.testing.texts import check_that_nul_is_refused
+from classifeed_devkit.testing.rpc import StartServer
+from classifeed_devkit.testing.texts import check_that_nul_is_refused
 from classifeed_indexer.rpc.indexer_service import IndexerService
 
 from ..conftest import MakeDocument, MakeIndexer, Registry

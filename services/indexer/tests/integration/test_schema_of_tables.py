@@ -5,7 +5,7 @@ from typing import Any
 
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import check_drift
-from classifeed_common.testing.plans import scanned_tables
+from classifeed_devkit.testing.plans import scanned_tables
 from classifeed_indexer.domain.shards import lease_names
 from classifeed_indexer.store.offsets import SQL
 from classifeed_indexer.store.tables import metadata

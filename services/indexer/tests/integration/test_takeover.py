@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from classifeed_common.db import Database
-from classifeed_common.testing.locks import comes_to_wait
+from classifeed_devkit.testing.locks import comes_to_wait
 from classifeed_indexer.domain.shards import ShardQueue
 from classifeed_indexer.store.offsets import Move
 

@@ -28,14 +28,14 @@ from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to
 from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.fetch import AddressGuard, FetchLimits
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.host_limits import HostPolicy, OwnerLimits
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_jobs import Task as JobTask
 from classifeed_loader.app.complete_fetch import FetchWaits

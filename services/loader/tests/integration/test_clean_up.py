@@ -11,7 +11,7 @@ import pytest
 from classifeed.feeds.v1 import feed_pb2
 from classifeed_common.blobs import BlobRefs
 from classifeed_common.db import Database
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_jobs import CleanUp
 from classifeed_loader.app.clean_up import remove_old_fetches
 

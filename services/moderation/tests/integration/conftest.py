@@ -20,12 +20,12 @@ from classifeed.points.v1.point_pb2 import Author, Location
 from classifeed.points.v1.point_service_pb2 import CreatePointRequest, GetPointRequest
 from classifeed.points.v1.point_service_pb2_grpc import PointServiceStub
 from classifeed_common.auth import KeyStore
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.rpc.client import open_channel
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.recovery import until
-from classifeed_common.testing.topics import begin_at_ends
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.topics import begin_at_ends
 from classifeed_domain.topics import MODERATION_REQUESTS
 from classifeed_moderation.bootstrap import build, prepare
 from classifeed_moderation.consumers.requests import GROUP

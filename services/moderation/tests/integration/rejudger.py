@@ -18,7 +18,7 @@ from classifeed.moderation.v1.subject_pb2 import (
     SubjectKind,
 )
 from classifeed_common.snapshot import Loaded
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_jobs import JobStore, Registry, Worker
 from classifeed_moderation.app.decisions.apply_verdicts import Rules
 from classifeed_moderation.domain.rules import RuleSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from classifeed_common.testing.locks import comes_to_wait
+from classifeed_devkit.testing.locks import comes_to_wait
 from classifeed_moderation.app.clean_up import _SQL
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.app.points.remove_point import remove_point

@@ -12,7 +12,7 @@ import yaml
 
 from classifeed.points.v1.point_pb2 import Author, Location
 from classifeed.points.v1.point_service_pb2 import AddCommentRequest, GetPointRequest, ListPointsRequest
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_moderation.metrics import REQUESTS
 
 from ..conftest import END, PEOPLE, result, verdict

@@ -9,7 +9,7 @@ import pytest
 from google.protobuf.message import Message
 
 from classifeed.points.v1.point_pb2 import Location
-from classifeed_common.testing.measuring.event_loop import (
+from classifeed_devkit.testing.measuring.event_loop import (
     hold_of_request,
     holds_of_routes,
     holds_of_rpcs,

@@ -20,7 +20,7 @@ from classifeed.points.v1.point_pb2 import Author, Location
 from classifeed.points.v1.point_service_pb2 import AddCommentRequest, CreatePointRequest
 from classifeed_common.kafka import message_of
 from classifeed_common.telemetry.logging import configure_logging
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_domain.topics import MODERATION_REQUESTS
 
 from ..conftest import END, PEOPLE, Moderation, errors, result, verdict

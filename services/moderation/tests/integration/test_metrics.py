@@ -13,7 +13,7 @@ from prometheus_client import REGISTRY
 
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.receiver_service_pb2 import PUSH_OUTCOME_INVALID, PUSH_OUTCOME_RETRY, PushResult
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_domain.publishing import PushedDocuments
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived, apply_verdicts
 from classifeed_moderation.clients.connections import Connections

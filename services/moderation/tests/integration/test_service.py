@@ -25,7 +25,7 @@ from classifeed.points.v1.point_service_pb2 import (
     VoteRequest,
 )
 from classifeed_common.kafka import KafkaProducer, message_of
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_domain.topics import MODERATION_REQUESTS
 from classifeed_moderation.domain.verdicts import Verdict, to_json
 

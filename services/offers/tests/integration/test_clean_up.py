@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Database
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.plans import scanned_tables
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.plans import scanned_tables
 from classifeed_offers.app import clean_up as cleaning
 from classifeed_offers.app.clean_up import offers_clean_up
 from classifeed_offers.domain.offers import Namespace

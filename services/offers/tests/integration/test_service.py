@@ -22,9 +22,9 @@ from classifeed.offers.v1.offer_service_pb2 import ExportPictureUrlsRequest, Get
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import KafkaProducer, message_of
-from classifeed_common.testing.topics import forget_records
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.topics import forget_records
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, PICTURES_RESULTS
 from classifeed_offers.domain.offers import hash_of
 from classifeed_offers.jobs.request_pictures import TASK

@@ -13,8 +13,8 @@ from classifeed.pictures.v1.picture_service_pb2 import RestoreBackupRequest
 from classifeed_common.blobs import BlobStore
 from classifeed_common.blobs.client import S3Client
 from classifeed_common.db import Database, Tx
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.recovery import until
 from classifeed_pictures.app.backups.make_backup import MakeBackup
 from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.parts.outside import bucket_client

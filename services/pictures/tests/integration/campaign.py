@@ -28,7 +28,7 @@ from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Cluster, KafkaProducer, message_of
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_domain.topics import PICTURES_EVENTS, PICTURES_REQUESTS, PICTURES_RESULTS
 from classifeed_pictures.domain.lifecycle.recipients import OFFERS
 from classifeed_pictures.store.files.stored import find_stored

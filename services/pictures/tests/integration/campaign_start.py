@@ -9,10 +9,10 @@ from uuid import uuid4
 
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.kafka import Cluster, KafkaProducer
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.recovery import until
 from classifeed_pictures.bootstrap import prepare
 from classifeed_pictures.settings import PicturesSettings
 

@@ -19,15 +19,15 @@ from classifeed.pictures.v1.picture_service_pb2_grpc import PictureServiceStub
 from classifeed.pictures.v1.requests_pb2 import PictureRequest, PictureRequests, PictureResult, PictureResults
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Cluster, KafkaProducer, message_of
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.runner.blob_parts import blobs_of
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.recovery import until
-from classifeed_common.testing.topics import begin_at_ends
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.topics import begin_at_ends
 from classifeed_domain.topics import (
     PICTURES_COPIES,
     PICTURES_DOWNLOADS,

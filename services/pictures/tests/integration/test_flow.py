@@ -22,8 +22,8 @@ from classifeed.pictures.v1.picture_service_pb2 import (
 )
 from classifeed_common.blobs import BlobCorrupt, BlobMissing
 from classifeed_common.blobs.http_client import HttpClient
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.recovery import until
 
 from .backup_runs import change_file, ended
 from .conftest import Service

@@ -24,7 +24,7 @@ from classifeed.pictures.v1.picture_service_pb2 import (
 )
 from classifeed_common.host_limits import HostLimits
 from classifeed_common.kafka import message_of
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_domain.topics import PICTURES_COPIES
 from classifeed_pictures.app.files.measure_decoding import DecodeMeter
 from classifeed_pictures.app.states.measure_tables import MeasureTables

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from classifeed_common.testing.imports import loaded_by
+from classifeed_devkit.testing.imports import loaded_by
 
 
 def test_what_backups_alone_need_is_not_loaded() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
 
 ROOT = Path(__file__).parents[4]
 FUZZER = "services.processor.tests.fuzz"

@@ -19,11 +19,11 @@ from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.kafka import DeadLetters, KafkaProducer, OrderedConsumer, message_of
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.topics import MakeTopic
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_jobs import Task as JobTask
 from classifeed_processor.app.runs.limit_sellers import SellerWindows

@@ -11,7 +11,7 @@ import pytest
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import FindTasksRequest
 from classifeed_common.db import Database
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_jobs import JobStore
 from classifeed_processor.app import clean_up as cleaning
 from classifeed_processor.app.clean_up import processor_clean_up, remove_old_tasks

@@ -12,9 +12,9 @@ from confluent_kafka import Consumer, TopicPartition
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.search.v1.search_service_pb2 import Hit
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import KafkaProducer, dlq
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.campaigns import in_campaigns
 from classifeed_domain.document_bodies import BodyCodec
 from classifeed_searcher.domain.query import Everything
 

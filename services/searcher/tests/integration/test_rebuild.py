@@ -19,10 +19,10 @@ from prometheus_client import REGISTRY
 from classifeed.documents.v1 import schema_pb2
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.child_processes import ChildProcesses
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.kafka import Cluster, Topic
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.build_index import BuildIndex, Built
 from classifeed_searcher.clients.receiver import ReceiverClient, ScannedPage

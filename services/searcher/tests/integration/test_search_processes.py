@@ -24,7 +24,7 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.search.v1.search_service_pb2 import SearchRequest, SearchResponse
 from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.errors import InvalidArgument, Unavailable
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_searcher import bootstrap
 from classifeed_searcher.searching import pool as module
 from classifeed_searcher.searching.pool import SearchProcesses

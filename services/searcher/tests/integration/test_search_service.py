@@ -18,9 +18,9 @@ from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Position
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.recovery import until
-from classifeed_common.testing.rpc import OpenChannel, StartServer
-from classifeed_common.testing.texts import check_that_nul_is_refused
+from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.texts import check_that_nul_is_refused
 from classifeed_domain.document_digest import digest_of
 from classifeed_domain.document_shards import hash_of
 from classifeed_searcher.app.search_documents import SearchDocuments

@@ -13,7 +13,6 @@ from typing import cast
 import pytest
 
 from classifeed.documents.v1 import document_pb2, index_document_pb2, index_queue_service_pb2, schema_pb2
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import (
     Cluster,
     DeadLetters,
@@ -25,6 +24,7 @@ from classifeed_common.kafka import (
     dlq,
     message_of,
 )
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
 from classifeed_domain.topics import index_documents
 from classifeed_searcher.consumers.index_sink import IndexSink
 from classifeed_searcher.store import generation as generation_module

@@ -14,9 +14,9 @@ from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN, ShardDigest
 from classifeed_common.faults import lasting
 from classifeed_common.kafka import KafkaProducer, message_of
-from classifeed_common.testing.background import running
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.databases import TableBackup
+from classifeed_devkit.testing.background import running
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.databases import TableBackup
 from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
 from classifeed_domain.topics import index_documents
 from classifeed_searcher.app.verify_index import IndexVerifier

@@ -19,7 +19,7 @@ from classifeed_cli.platform.settle import wait_settled
 from classifeed_cli.platform.supervision.description import read_running
 from classifeed_cli.views.progress import LoadProgress
 from classifeed_client import feed_name
-from classifeed_common.embedded.process import ProcessIdentity
+from classifeed_common.processes import ProcessIdentity
 
 BIG_COUNT: Final = 20_000
 _VICTIM: Final = "offers"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from classifeed_common.embedded.kafka_jars import cache_dir
+from classifeed_devkit.embedded.kafka_jars import cache_dir
 
 
 def python_environment() -> dict[str, str]:

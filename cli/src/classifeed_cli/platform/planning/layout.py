@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from classifeed_cli.exit_codes import unavailable
-from classifeed_common.embedded.process import explain_os_error
+from classifeed_devkit.embedded.process import explain_os_error
 
 _LEAST_FREE_BYTES = 300 * 1024 * 1024
 # The charts use the same name.

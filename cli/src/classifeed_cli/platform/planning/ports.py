@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from classifeed_cli.exit_codes import CommandError, ExitCode, unavailable
 from classifeed_cli.platform.planning.layout import Layout, read_json, write_json
-from classifeed_common.embedded.ports import is_free, pick_free_port
+from classifeed_devkit.embedded.ports import is_free, pick_free_port
 
 _PORTS = 65536
 

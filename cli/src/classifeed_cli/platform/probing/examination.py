@@ -17,7 +17,7 @@ from typing import Any, Final
 from classifeed_cli.platform.probing.part_probe import find_fault
 from classifeed_cli.platform.probing.probe import get_readiness
 from classifeed_common.auth import TokenRecordsError, list_team_tokens
-from classifeed_common.embedded.process import ProcessIdentity
+from classifeed_common.processes import ProcessIdentity
 
 SUPERVISOR: Final = "supervisor"
 RESTARTS: Final = 3

@@ -20,7 +20,7 @@ from classifeed_cli.platform.planning.layout import Layout, read_json, write_jso
 from classifeed_cli.platform.planning.plan import make_plan
 from classifeed_cli.platform.supervision.description import read_running
 from classifeed_cli.platform.supervision.supervisor import Supervisor
-from classifeed_common.embedded.process import ServerError, tail
+from classifeed_devkit.embedded.process import ServerError, tail
 
 
 def serve(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from classifeed_cli.platform.planning.layout import Layout, read_json
 from classifeed_cli.platform.probing.examination import SUPERVISOR, Health, addresses_of_parts, examine, identity_of
-from classifeed_common.embedded.process import ProcessIdentity
+from classifeed_common.processes import ProcessIdentity
 
 if TYPE_CHECKING:
     from classifeed_cli.platform.planning.plan import Plan

@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from classifeed_common.embedded.process import ProcessIdentity, ServerError, explain_os_error, tail
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.waiting import wait_for_event
+from classifeed_common.processes import ProcessIdentity
+from classifeed_devkit.embedded.process import ServerError, explain_os_error, tail
 
 _POLL_S = 0.1
 _FIRST_PAUSE_S = 0.2

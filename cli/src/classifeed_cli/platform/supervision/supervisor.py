@@ -25,8 +25,8 @@ from classifeed_cli.platform.supervision.units import (
     supervise_server,
     supervise_service,
 )
-from classifeed_common.embedded.kafka import prepare_kafka
-from classifeed_common.embedded.process import ServerError, explain_os_error, spawn_bound, tail
+from classifeed_devkit.embedded.kafka import prepare_kafka
+from classifeed_devkit.embedded.process import ServerError, explain_os_error, spawn_bound, tail
 
 _REWRITE_S: Final = 3.0
 

@@ -13,11 +13,11 @@ from classifeed_cli.platform.planning.plan import Plan
 from classifeed_cli.platform.planning.service_table import ServiceSpec
 from classifeed_cli.platform.probing.probe import is_ready
 from classifeed_cli.platform.supervision.supervised import Supervised
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.postgres import EmbeddedPostgres
-from classifeed_common.embedded.process import spawn_bound
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.embedded.server import EmbeddedServer
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.postgres import EmbeddedPostgres
+from classifeed_devkit.embedded.process import spawn_bound
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.embedded.server import EmbeddedServer
 
 # A service drains for CLASSIFEED_<SERVICE>_DRAIN_GRACE_S after its notice (10; for the loader 45, as its jobs get 30 s
 # to complete). A longer drain is an error.

@@ -26,8 +26,8 @@ from classifeed_cli.platform.probing.examination import Health, Problem, examine
 from classifeed_cli.platform.probing.health_watch import HealthWatch
 from classifeed_cli.platform.supervision import description
 from classifeed_common.auth import bind_team_token, write_keys
-from classifeed_common.embedded.process import ProcessIdentity
-from classifeed_common.testing.recovery import until
+from classifeed_common.processes import ProcessIdentity
+from classifeed_devkit.testing.recovery import until
 
 LONG_AGO = "2026-11-23T09:00:00+00:00"
 PARTS = ("postgres", "kafka", "s3")

@@ -18,8 +18,8 @@ from classifeed_cli.platform.planning.plan import make_plan
 from classifeed_cli.platform.supervision import supervisor as supervisor_module
 from classifeed_cli.platform.supervision.supervised import Supervised
 from classifeed_cli.platform.supervision.supervisor import Supervisor
-from classifeed_common.embedded.process import spawn_bound
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.process import spawn_bound
+from classifeed_devkit.testing.recovery import until
 
 _SLEEP = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from classifeed_common.db.connection import ResponseLost, Tx, after_commit
 from classifeed_common.db.database import Database
+from classifeed_common.db.faults import is_passing_fault
 from classifeed_common.db.queries import Queries, load_queries
 from classifeed_common.db.rows import fetch_as, fetch_named, rows_of
 from classifeed_common.db.shared_ddl import ddl
-from classifeed_common.faults.database import is_passing_fault
 
 __all__ = [
     "Database",

@@ -15,7 +15,6 @@ from classifeed_common.errors import (
     Unauthenticated,
     Unavailable,
 )
-from classifeed_common.faults.database import is_passing_fault
 
 # That another service does not know or allow this one is a matter of keys and policies, not of the work.
 _DOMAIN: Final = (Unavailable, DeadlineExceeded, ResourceExhausted, Aborted, Unauthenticated, PermissionDenied)
@@ -56,4 +55,6 @@ def is_passing(error: BaseException) -> bool:
         return True
     if isinstance(error, OSError):
         return error.errno in _NUMBERS
-    return is_passing_fault(error)
+    # Drivers are asked only where they are in use: this module is below them.
+    database = sys.modules.get("classifeed_common.db.faults")
+    return database is not None and bool(database.is_passing_fault(error))

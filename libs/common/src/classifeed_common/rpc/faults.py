@@ -7,6 +7,7 @@ from typing import Final
 import grpc.aio
 import structlog
 
+from classifeed_common.db.faults import is_passing_fault, is_unstorable_text
 from classifeed_common.errors import (
     DeadlineExceeded,
     DomainError,
@@ -15,7 +16,6 @@ from classifeed_common.errors import (
     Unavailable,
     Unimplemented,
 )
-from classifeed_common.faults.database import is_passing_fault, is_unstorable_text
 from classifeed_common.ids import new_incident
 from classifeed_common.rpc.call import current_call, remaining_s
 from classifeed_common.rpc.status import deadline_exceeded, from_upstream

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from classifeed_common.blobs import BlobStore
-from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_devkit.embedded.s3 import EmbeddedS3
 
 
 def make_store(s3: EmbeddedS3, bucket: str = "", owner: str = "", endpoint: str = "") -> BlobStore:

@@ -15,11 +15,11 @@ import pytest
 from minio import Minio
 
 from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobPiece, BlobStore
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
 from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.settings import ServiceSettings
-from classifeed_common.testing.tcp_proxy import MakeProxy
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.tcp_proxy import MakeProxy
 
 from .stores import make_store
 

@@ -13,9 +13,9 @@ import pytest
 from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobRefs, BlobStore
 from classifeed_common.blobs.refs import SQL
 from classifeed_common.db import Database, ddl
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
-from classifeed_common.testing.locks import comes_to_wait
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.locks import comes_to_wait
 
 from .stores import make_store
 

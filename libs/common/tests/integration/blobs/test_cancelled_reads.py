@@ -9,9 +9,9 @@ import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.recovery import until
-from classifeed_common.testing.tcp_proxy import MakeProxy
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.tcp_proxy import MakeProxy
 
 from .stores import make_store
 

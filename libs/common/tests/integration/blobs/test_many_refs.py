@@ -13,9 +13,9 @@ from psycopg.errors import DeadlockDetected
 from classifeed_common.blobs import BlobRefs
 from classifeed_common.blobs.refs import SQL
 from classifeed_common.db import Database, Tx, ddl
-from classifeed_common.testing.locks import comes_to_wait
-from classifeed_common.testing.plans import rows_handled
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.locks import comes_to_wait
+from classifeed_devkit.testing.plans import rows_handled
+from classifeed_devkit.testing.recovery import until
 
 REFS = BlobRefs()
 FIRST, MIDDLE, LAST = (digit * 64 for digit in "19a")

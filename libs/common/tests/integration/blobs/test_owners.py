@@ -13,7 +13,7 @@ import pytest
 
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore, BlobSweeper
 from classifeed_common.db import Database, ddl
-from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_devkit.embedded.s3 import EmbeddedS3
 
 from .stores import make_store
 

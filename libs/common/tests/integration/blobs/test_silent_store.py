@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from classifeed_common.blobs import BlobStore, http_client
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.recovery import RECOVERY_LIMIT_S, Stopwatch, until
-from classifeed_common.testing.tcp_proxy import MakeProxy, TcpProxy
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.recovery import RECOVERY_LIMIT_S, Stopwatch, until
+from classifeed_devkit.testing.tcp_proxy import MakeProxy, TcpProxy
 
 from .slow_store import serve_store
 from .stores import make_store

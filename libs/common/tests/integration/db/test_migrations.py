@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 
 from classifeed_common.db import shared_tables
 from classifeed_common.db.migrations import MigrationError, check_drift, migrate, run
-from classifeed_common.testing.tcp_proxy import TcpProxy
+from classifeed_devkit.testing.tcp_proxy import TcpProxy
 
 
 class Shop:

@@ -16,10 +16,10 @@ from psycopg_pool.pool_async import AddConnection
 from classifeed_common.db import Database, ResponseLost, Tx, is_passing_fault
 from classifeed_common.runner.parts import database_of
 from classifeed_common.telemetry.metrics import DB_DEAD_CONNECTIONS
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.recovery import Stopwatch, until
-from classifeed_common.testing.rpc import settings_for
-from classifeed_common.testing.tcp_proxy import MakeProxy, ProxiedDatabase, TcpProxy
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.recovery import Stopwatch, until
+from classifeed_devkit.testing.rpc import settings_for
+from classifeed_devkit.testing.tcp_proxy import MakeProxy, ProxiedDatabase, TcpProxy
 
 pytestmark = pytest.mark.slow
 

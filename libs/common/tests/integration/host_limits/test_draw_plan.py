@@ -10,7 +10,7 @@ import pytest
 from classifeed_common.db import Database, ddl
 from classifeed_common.host_limits import HostPolicy, draws
 from classifeed_common.host_limits.draws import DrawRequest, HostReport, HostTable
-from classifeed_common.testing.plans import rows_handled, scanned_tables
+from classifeed_devkit.testing.plans import rows_handled, scanned_tables
 
 
 def parameters(database: Database, hosts: list[str]) -> dict[str, Any]:

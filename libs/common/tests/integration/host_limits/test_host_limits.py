@@ -20,7 +20,7 @@ from classifeed_common.host_limits import HostLimits, HostPolicy, forget_hosts
 from classifeed_common.host_limits.draws import DrawRequest, HostReport, HostTable, Reply
 from classifeed_common.host_limits.permit import HostPermit
 from classifeed_common.host_limits.rates import RateChange, rate_change
-from classifeed_common.testing.locks import comes_to_wait
+from classifeed_devkit.testing.locks import comes_to_wait
 
 HOST = "shop.example.com"
 FAST = HostPolicy(first_rate=1e5, highest_rate=1e5, send_within_s=60, max_wait_s=60, hold_s=600)

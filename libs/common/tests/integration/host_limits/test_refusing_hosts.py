@@ -9,7 +9,7 @@ from classifeed_common.fetch.faults import FETCH_FAULTS
 from classifeed_common.fetch.permits import Outcome, outcome_of
 from classifeed_common.host_limits import HostLimits, HostPolicy
 from classifeed_common.host_limits.draws import _LIST_REFUSING, DrawRequest, HostReport, HostTable
-from classifeed_common.testing.plans import scanned_tables
+from classifeed_devkit.testing.plans import scanned_tables
 
 HOST = "shop.example.com"
 DAY_S = 86400.0

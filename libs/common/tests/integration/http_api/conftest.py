@@ -20,8 +20,8 @@ from classifeed_common.http.api.openapi import ApiDescription, document_operatio
 from classifeed_common.http.api.operations import ApiRequest, Operation
 from classifeed_common.http.api.routes import operation_routes
 from classifeed_common.runner import Role, ServiceRunner
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.rpc import settings_for
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.rpc import settings_for
 
 AUDIENCE = "receiver"  # any service that the fixture of keys knows
 CALLER, STRANGER = "offers", "api"

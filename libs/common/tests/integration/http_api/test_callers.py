@@ -17,7 +17,7 @@ from classifeed_common.auth import KeyStore, write_keys
 from classifeed_common.auth.keys import read_private_key, read_public_keys
 from classifeed_common.http.api.request_limits import RequestLimits, RequestRate
 from classifeed_common.runner.listening import ListenError, http_keys
-from classifeed_common.testing.rpc import settings_for
+from classifeed_devkit.testing.rpc import settings_for
 
 from .conftest import AUDIENCE, CALLER, STRANGER, Serve, assert_problem, refusals
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.measuring.memory import resident_bytes
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.measuring.memory import resident_bytes
+from classifeed_devkit.testing.recovery import until
 
 from .small_server import FILE_BYTES, WHOLE_BYTES
 

@@ -15,8 +15,8 @@ from confluent_kafka import Message as ReceivedMessage
 from confluent_kafka.admin import AdminClient
 
 from classifeed_common.db import Database, Tx, ddl
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster, KafkaProducer, Message, OrderedConsumer, Record, TablePositions
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
 
 Condition = Callable[[], Awaitable[bool]]
 Handle = Callable[[Tx, Sequence[Record]], Awaitable[None]]

@@ -10,12 +10,12 @@ from confluent_kafka import Producer
 from prometheus_client import REGISTRY
 
 from classifeed_common.db import Tx
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import Unavailable
 from classifeed_common.faults import lasting
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, Message, OrderedConsumer, Poison, Record, dlq
 from classifeed_common.telemetry import metrics
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.topics import MakeTopic
 
 from .conftest import Eventually, Handle, Ledger, MakeConsumer, ReadLetters, Running, Send, headers_of, value_of
 

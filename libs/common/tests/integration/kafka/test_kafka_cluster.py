@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.kafka import Cluster, Topic, dlq, ensure_topics
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.topics import MakeTopic
 
 from .conftest import RemoveRecords, Send
 

@@ -10,11 +10,11 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka import Message as ReceivedMessage
 
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import InvalidArgument, Unavailable
 from classifeed_common.kafka import MAX_MESSAGE_BYTES, KafkaProducer, Message
 from classifeed_common.kafka import producer as producer_module
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.topics import MakeTopic
 
 from .conftest import value_of
 

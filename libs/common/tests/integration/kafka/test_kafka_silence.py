@@ -11,9 +11,9 @@ from classifeed_common.db import Database, ddl, is_passing_fault
 from classifeed_common.kafka import Cluster, GroupPartition, KafkaProducer, Message, Position, TablePositions
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
-from classifeed_common.testing.recovery import Stopwatch, until
-from classifeed_common.testing.tcp_proxy import ProxiedDatabase, TcpProxy
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.testing.recovery import Stopwatch, until
+from classifeed_devkit.testing.tcp_proxy import ProxiedDatabase, TcpProxy
+from classifeed_devkit.testing.topics import MakeTopic
 
 from .conftest import Ledger, MakeConsumer, Running, Send
 

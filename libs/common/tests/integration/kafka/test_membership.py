@@ -8,13 +8,13 @@ from typing import cast
 import pytest
 from confluent_kafka import Consumer
 
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster
 from classifeed_common.kafka.consuming import consumer as consumer_module
 from classifeed_common.kafka.consuming import membership as membership_module
 from classifeed_common.kafka.consuming.membership import Membership
 from classifeed_common.kafka.consuming.reader import PartitionReader
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.topics import MakeTopic
 
 from .conftest import Eventually, Ledger, MakeConsumer, Running, Send
 

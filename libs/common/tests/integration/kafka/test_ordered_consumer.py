@@ -16,13 +16,13 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 
 from classifeed_common.db import Tx
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster, GroupPartition, KafkaProducer, Message, Position, Record, TablePositions
 from classifeed_common.kafka.consuming import consumer as consumer_module
 from classifeed_common.kafka.consuming import light_first
 from classifeed_common.kafka.consuming.reader import PartitionReader
 from classifeed_common.telemetry import metrics
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.topics import MakeTopic
 
 from .conftest import Eventually, Ledger, MakeConsumer, RemoveRecords, Running, Send
 

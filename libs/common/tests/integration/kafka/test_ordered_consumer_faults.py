@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import pytest
 
 from classifeed_common.db import Tx
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import (
     Cluster,
     DeadLetters,
@@ -25,7 +24,8 @@ from classifeed_common.kafka import (
 from classifeed_common.kafka.consuming import consumer as consumer_module
 from classifeed_common.kafka.consuming.reader import PartitionReader
 from classifeed_common.telemetry import metrics
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.topics import MakeTopic
 
 from .conftest import (
     Eventually,

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from classifeed_common.db import Database, Tx
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import GroupPartition, OrderedConsumer, Position, Record, TablePositions
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.topics import MakeTopic
 
 if TYPE_CHECKING:  # the killed process runs this file by its path, without a package
     from .conftest import Eventually, Ledger, Send

@@ -14,13 +14,13 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka import Message as ReceivedMessage
 
 from classifeed_common.db import Database, Tx, ddl, load_queries
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import InvalidArgument
 from classifeed_common.kafka import KafkaProducer, Message
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.outbox import relay as relay_module
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.topics import MakeTopic
 
 from .conftest import Condition, Eventually, Running, headers_of, value_of
 

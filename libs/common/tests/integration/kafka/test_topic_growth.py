@@ -11,7 +11,6 @@ from confluent_kafka import Consumer, TopicPartition
 from pydantic import SecretStr
 
 from classifeed_common.db import Database, ddl
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.kafka import (
     Cluster,
@@ -31,7 +30,8 @@ from classifeed_common.outbox import Outbox
 from classifeed_common.runner.growing import grow_topic
 from classifeed_common.runner.listening import StartError
 from classifeed_common.settings import ServiceSettings
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.topics import MakeTopic
 
 from .conftest import Eventually, Ledger, MakeConsumer, ReadLetters, Report, Running, value_of
 

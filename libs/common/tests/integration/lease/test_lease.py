@@ -10,7 +10,7 @@ import pytest
 from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.lease import Lease, LeaseLost, Leases
 from classifeed_common.lease import leases as leases_module
-from classifeed_common.testing.locks import comes_to_wait
+from classifeed_devkit.testing.locks import comes_to_wait
 
 Check = Callable[[Database, Tx, Leases, Lease], Awaitable[None]]
 

@@ -8,9 +8,9 @@ import pytest
 
 from classifeed_common.db import Database
 from classifeed_common.lease import Lease, LeaseKeeper, Leases
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.recovery import Stopwatch, until
-from classifeed_common.testing.tcp_proxy import ProxiedDatabase, TcpProxy
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.recovery import Stopwatch, until
+from classifeed_devkit.testing.tcp_proxy import ProxiedDatabase, TcpProxy
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
-from classifeed_common.testing.background import running
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.background import running
+from classifeed_devkit.testing.recovery import until
 
 SHARD = "outbox shard 0"
 

@@ -15,8 +15,8 @@ from classifeed_common.errors import Unavailable
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.publish_mark import FIRST_VERSION, NEXT_VERSION, MarkPusher
 from classifeed_common.publish_mark import pusher as pusher_module
-from classifeed_common.testing.background import running
-from classifeed_common.testing.pauses import HeldPauses
+from classifeed_devkit.testing.background import running
+from classifeed_devkit.testing.pauses import HeldPauses
 
 from .goods import ADVANCE, PUT, SELECT_DUE, Peer, prices, put, until
 

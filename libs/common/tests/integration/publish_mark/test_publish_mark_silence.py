@@ -9,8 +9,8 @@ import pytest
 from classifeed_common.db import Database
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
-from classifeed_common.testing.recovery import Stopwatch, until
-from classifeed_common.testing.tcp_proxy import ProxiedDatabase, TcpProxy
+from classifeed_devkit.testing.recovery import Stopwatch, until
+from classifeed_devkit.testing.tcp_proxy import ProxiedDatabase, TcpProxy
 
 from .goods import ADVANCE, SELECT_DUE, Peer, put
 

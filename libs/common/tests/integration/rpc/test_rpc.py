@@ -30,7 +30,7 @@ from classifeed_common.rpc.call import current_call, remaining_s
 from classifeed_common.rpc.client import service_config
 from classifeed_common.rpc.server import Servicer, build_server
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.rpc import OpenChannel, StartServer, settings_for
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer, settings_for
 from classifeed_domain.policy import POLICY
 
 NAME = "sellers/s/feeds/default/offers/1"

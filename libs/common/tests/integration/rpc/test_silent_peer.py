@@ -26,10 +26,10 @@ from classifeed.offers.v1.offer_service_pb2_grpc import (
 from classifeed_common.auth import KeyStore, Policy
 from classifeed_common.rpc.keepalive import KEEPALIVE, PERMITTED_PINGS, PING_EVERY_S
 from classifeed_common.rpc.server import Servicer, build_server
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.recovery import RECOVERY_LIMIT_S, Stopwatch
-from classifeed_common.testing.rpc import OpenChannel, settings_for
-from classifeed_common.testing.tcp_proxy import MakeProxy, TcpProxy
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.recovery import RECOVERY_LIMIT_S, Stopwatch
+from classifeed_devkit.testing.rpc import OpenChannel, settings_for
+from classifeed_devkit.testing.tcp_proxy import MakeProxy, TcpProxy
 
 pytestmark = pytest.mark.slow
 

@@ -39,8 +39,8 @@ from classifeed_common.http.app import require_open
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import select_roles
 from classifeed_common.runner.listening import ListenError, is_loopback
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.rpc import OpenChannel, settings_for
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.rpc import OpenChannel, settings_for
 from classifeed_domain.policy import POLICY
 
 REQUEST = offer_service_pb2.GetOfferRequest(name="sellers/s/feeds/default/offers/1")

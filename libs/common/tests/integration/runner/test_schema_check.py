@@ -16,10 +16,10 @@ from classifeed_common.db.revision import check_revision
 from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.runner.parts import SchemaCheck
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.recovery import until
-from classifeed_common.testing.rpc import settings_for
-from classifeed_common.testing.tcp_proxy import TcpProxy
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.rpc import settings_for
+from classifeed_devkit.testing.tcp_proxy import TcpProxy
 from classifeed_domain.policy import POLICY
 
 PACKAGE = "shop_with_revisions"

@@ -13,8 +13,8 @@ from classifeed_common.http import backlog
 from classifeed_common.runner import readiness
 from classifeed_common.runner.parts import check_table
 from classifeed_common.runner.readiness import Readiness
-from classifeed_common.testing.recovery import Stopwatch, until
-from classifeed_common.testing.tcp_proxy import ProxiedDatabase, TcpProxy
+from classifeed_devkit.testing.recovery import Stopwatch, until
+from classifeed_devkit.testing.tcp_proxy import ProxiedDatabase, TcpProxy
 
 
 class Stuck:

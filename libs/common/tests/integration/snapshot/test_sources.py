@@ -14,12 +14,12 @@ import pytest
 from pydantic import SecretStr
 
 from classifeed_common.blobs.client import S3Client
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
 from classifeed_common.runner.snapshot_source import source_of
 from classifeed_common.snapshot import FileSource, PackagedSource, Snapshot, SnapshotError, sources
-from classifeed_common.testing.rpc import settings_for
-from classifeed_common.testing.tcp_proxy import MakeProxy
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.rpc import settings_for
+from classifeed_devkit.testing.tcp_proxy import MakeProxy
 
 from .conftest import SCHEMA, File, Rules, make_snapshot, parse, text_of
 

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from classifeed_common.auth import Policy
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.snapshot import Snapshot, SnapshotError
-from classifeed_common.testing.rpc import settings_for
+from classifeed_devkit.testing.rpc import settings_for
 
 from .conftest import SCHEMA, File, Rules, make_snapshot, parse, text_of
 

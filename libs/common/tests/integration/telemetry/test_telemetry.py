@@ -25,7 +25,7 @@ PROGRAM = """
     from classifeed_common.rpc.client import open_channel
     from classifeed_common.rpc.server import Servicer, build_server
     from classifeed_common.telemetry.tracing import configure_tracing
-    from classifeed_common.testing.rpc import settings_for
+    from classifeed_devkit.testing.rpc import settings_for
     from classifeed_domain.policy import POLICY
 
     configure_logging("offers")

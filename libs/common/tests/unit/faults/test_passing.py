@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
+import classifeed_common.db.faults  # noqa: F401 - as in each process that has a database
 from classifeed_common.errors import (
     Aborted,
     AlreadyExists,

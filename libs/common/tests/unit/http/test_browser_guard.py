@@ -16,7 +16,7 @@ from classifeed_common.http.browser_guard import AllowedHosts, BrowserGuard
 from classifeed_common.http.public import PublicRoute
 from classifeed_common.http.uploads import UploadRoute
 from classifeed_common.runner.listening import allowed_hosts
-from classifeed_common.testing.rpc import settings_for
+from classifeed_devkit.testing.rpc import settings_for
 
 LOOPBACK = AllowedHosts.of([], is_loopback=True, setting="")
 CLUSTER = AllowedHosts.of(["shop-loader", " Shop-Loader.shop.svc "], is_loopback=False, setting="HOSTS")

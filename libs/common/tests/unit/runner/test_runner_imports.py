@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from classifeed_common.testing.imports import loaded_by
+from classifeed_devkit.testing.imports import loaded_by
 
 
 def test_a_service_without_files_does_not_load_the_client_of_the_object_store() -> None:

@@ -36,8 +36,8 @@ from classifeed.feeds.v1.format_pb2 import FORMAT_FILE_KIND_SAMPLE, GetFormatFil
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import feeds, task_line
 from classifeed_common.db import Database
-from classifeed_common.testing.rpc import OpenChannel
-from classifeed_common.testing.texts import check_that_nul_is_refused
+from classifeed_devkit.testing.rpc import OpenChannel
+from classifeed_devkit.testing.texts import check_that_nul_is_refused
 
 NAME = "sellers/shop/feeds/default"
 URL = "https://shop.example/feed.yml"

@@ -20,8 +20,8 @@ from classifeed.feeds.v1.task_service_pb2 import GetTaskRequest, ListTasksReques
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.databases import DatabaseServer, MigratedDatabase
-from classifeed_common.testing.rpc import StartServer
+from classifeed_devkit.testing.databases import DatabaseServer, MigratedDatabase
+from classifeed_devkit.testing.rpc import StartServer
 from classifeed_jobs import JobStore
 from classifeed_loader.rpc.feed_source_service import FeedSourceService
 from classifeed_processor.app.issues.export_issues import ExportIssues

@@ -25,9 +25,9 @@ from classifeed_api.store.task_line import SQL
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import check_drift
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import InvalidArgument, Unavailable
-from classifeed_common.testing.dying_store import DyingStore, run_until_killed
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.dying_store import DyingStore, run_until_killed
 
 NO_GRACE_S = -5.0
 

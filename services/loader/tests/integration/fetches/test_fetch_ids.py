@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from classifeed_common.db import Database
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.databases import MigratedDatabase
 
 _OPEN_FETCH = """
 INSERT INTO feed_fetches (seller_id, namespace, feed_version, trigger, outcome)

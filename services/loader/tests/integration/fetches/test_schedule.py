@@ -10,7 +10,7 @@ from classifeed.feeds.v1 import feed_pb2
 from classifeed_common.clock import FakeClock
 from classifeed_common.db import Tx
 from classifeed_common.lease import Lease, LeaseLost, Leases
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_loader.app.schedule_fetches import FetchScheduler, schedule_due
 from classifeed_loader.store import queueing
 

@@ -19,11 +19,11 @@ import pytest
 
 from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.recovery import until
 from classifeed_jobs.testing import lost_lease
 
 pytestmark = pytest.mark.slow

@@ -17,10 +17,10 @@ from classifeed.feeds.v1.feed_pb2 import Fetch
 from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
 from classifeed_common.auth import KeyStore
 from classifeed_common.blobs import BlobStore
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.rpc import StartServer
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.rpc import StartServer
 from classifeed_jobs.testing import lost_lease
 from classifeed_loader.app.queue_fetches import TASK
 

@@ -20,10 +20,10 @@ import pytest
 
 from classifeed.jobs.v1.job_service_pb2 import GetJobRequest
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.rpc.client import open_channel
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.http import loopback_client
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.http import loopback_client
 
 pytestmark = pytest.mark.slow
 OPERATOR = {"queue": "etl.default", "task": "noop", "lock_key": "k"}

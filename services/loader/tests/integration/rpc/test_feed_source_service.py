@@ -18,8 +18,8 @@ from classifeed.feeds.v1.feed_source_service_pb2 import (
     ListSourcesRequest,
 )
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.rpc import OpenChannel
-from classifeed_common.testing.texts import check_that_nul_is_refused
+from classifeed_devkit.testing.rpc import OpenChannel
+from classifeed_devkit.testing.texts import check_that_nul_is_refused
 
 from ..conftest import Loader, MakeSource
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Database, load_queries
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.plans import explain, scanned_tables
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.plans import explain, scanned_tables
 
 FETCH = {"seller_id": "s7", "namespace": "default", "fetch_id": 77}
 NAMESPACES = {"seller_ids": ["s7", "s8"], "namespaces": ["default", "default"]}

@@ -8,7 +8,7 @@ import pytest
 
 from classifeed_common.db.migrations import check_drift, migrate
 from classifeed_common.runner.listening import StartError
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_loader.bootstrap import prepare
 from classifeed_loader.settings import LoaderSettings
 from classifeed_loader.store.tables import metadata

@@ -10,9 +10,9 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from classifeed_common.embedded.postgres import EmbeddedPostgres
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.postgres import EmbeddedPostgres
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.recovery import until
 from classifeed_moderation.app.decisions import apply_verdicts as applying
 from classifeed_moderation.app.decisions import record_verdicts as recording
 from classifeed_moderation.store import decisions, subjects

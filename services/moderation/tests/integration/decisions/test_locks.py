@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from classifeed_common.testing.locks import comes_to_wait
+from classifeed_devkit.testing.locks import comes_to_wait
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.decisions.record_verdicts import Recordable, WithPeople
 from classifeed_moderation.domain.subjects import Kind, Status, Task, cache_key

@@ -17,8 +17,8 @@ from classifeed.moderation.v1.subject_pb2 import (
 )
 from classifeed_common.db import Tx
 from classifeed_common.errors import InvalidArgument, NotFound
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.locks import comes_to_wait
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.locks import comes_to_wait
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
 from classifeed_moderation.app.decisions.rejudge_texts import rejudge_slice
 from classifeed_moderation.app.points.vote_point import vote_point

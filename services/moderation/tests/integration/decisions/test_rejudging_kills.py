@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from classifeed_common.auth import KeyStore
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.recovery import until
-from classifeed_common.testing.topics import begin_at_ends
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.topics import begin_at_ends
 from classifeed_domain.topics import MODERATION_REQUESTS
 from classifeed_jobs.testing import lost_lease
 from classifeed_moderation.bootstrap import prepare

@@ -8,7 +8,7 @@ from hashlib import blake2b
 import pytest
 
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsJudged, TextsToJudge
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.domain.verdicts import (

@@ -23,10 +23,10 @@ from classifeed_common.auth import KeyStore, write_keys
 from classifeed_common.auth.keys import read_private_key, read_public_keys
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.runner.listening import ListenError
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.locks import comes_to_wait
-from classifeed_common.testing.recovery import until
-from classifeed_common.testing.rpc import settings_for
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.locks import comes_to_wait
+from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.rpc import settings_for
 from classifeed_domain.policy import POLICY
 from classifeed_moderation.bootstrap import build
 from classifeed_moderation.domain.subjects import Status

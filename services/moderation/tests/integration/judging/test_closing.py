@@ -8,7 +8,7 @@ import pytest
 
 from classifeed.moderation.v1.offer_texts_pb2 import RemovedOffer, TextsToJudge
 from classifeed_common.clock import FakeClock
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_moderation.app.judging.close_reviews import ReviewCloser
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.app.points.remove_point import remove_point

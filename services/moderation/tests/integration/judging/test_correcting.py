@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from classifeed_common.db import Tx
 from classifeed_common.faults import lasting
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.domain.subjects import Kind, Status, Task
 from classifeed_moderation.domain.verdicts import VerdictList

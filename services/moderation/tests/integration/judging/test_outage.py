@@ -10,8 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from classifeed_common.testing.campaigns import IS_LONG
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.recovery import until
 from classifeed_moderation.clients.connections import Connections
 from classifeed_moderation.domain.subjects import Kind
 from classifeed_moderation.store.points import Area, list_area

@@ -10,7 +10,7 @@ import pytest
 
 from classifeed_common.clock import SystemClock
 from classifeed_common.faults import lasting
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.clients.configured import verdict_service_of
 from classifeed_moderation.clients.connections import Connections

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from classifeed_common.errors import AlreadyExists
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.domain.points import Author, AuthorRole
 from classifeed_moderation.domain.subjects import Kind, Status

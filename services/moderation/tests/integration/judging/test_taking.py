@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsToJudge
-from classifeed_common.testing.pauses import HeldPauses
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.pauses import HeldPauses
+from classifeed_devkit.testing.recovery import until
 from classifeed_moderation.app.decisions import record_verdicts
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.judging import correct_pending

@@ -9,7 +9,7 @@ from hashlib import blake2b
 import pytest
 
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsJudged, TextsToJudge
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.campaigns import IS_LONG
 from classifeed_moderation.app.decisions.rejudge_texts import rejudge_slice
 from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.subjects import Status

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from classifeed.documents.v1.document_pb2 import RawDocument
-from classifeed_common.testing.databases import TableBackup
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.databases import TableBackup
+from classifeed_devkit.testing.recovery import until
 from classifeed_domain.document_bodies import BodyCodec
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.app.points.maintain_publication import PointPublication

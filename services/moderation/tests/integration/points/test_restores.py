@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from classifeed_common.errors import DomainError
-from classifeed_common.testing.databases import DatabaseServer, TableBackup
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.databases import DatabaseServer, TableBackup
+from classifeed_devkit.testing.recovery import until
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.app.points.maintain_publication import PointPublication
 from classifeed_moderation.app.points.remove_point import remove_point

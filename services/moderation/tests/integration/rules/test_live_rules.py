@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 
 from ...conftest import END, PEOPLE, verdict
 from ..conftest import Service

@@ -8,8 +8,8 @@ import pytest
 
 from classifeed_common.db import load_queries
 from classifeed_common.db.migrations import check_drift
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.plans import explain, scanned_tables
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.plans import explain, scanned_tables
 from classifeed_moderation.store import closings, decisions, rejudging, subjects
 from classifeed_moderation.store.tables import metadata
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hashlib import md5
 from typing import Any
 
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.plans import rows_handled
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.plans import rows_handled
 from classifeed_moderation.store import decisions, subjects
 
 TEXTS = 20_000

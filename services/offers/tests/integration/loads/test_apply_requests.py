@@ -38,7 +38,7 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 from classifeed_common.db import Database
 from classifeed_common.kafka import Poison, Record, message_of
 from classifeed_common.outbox import Outbox
-from classifeed_common.testing.texts import fill_texts, spoil_texts
+from classifeed_devkit.testing.texts import fill_texts, spoil_texts
 from classifeed_jobs import JobStore
 from classifeed_offers.app.loads.apply_requests import apply_requests
 from classifeed_offers.consumers.requests import RequestHandler

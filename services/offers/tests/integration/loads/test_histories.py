@@ -39,8 +39,8 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
 )
 from classifeed.feeds.v1.offer_results_pb2 import BatchOutcome, OfferBatchResult, TaskEndOutcome, TaskEndResult
 from classifeed_common.db import Database
-from classifeed_common.testing.campaigns import IS_LONG
-from classifeed_common.testing.databases import DatabaseServer
+from classifeed_devkit.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.databases import DatabaseServer
 from classifeed_offers.domain.admission import RunKey
 
 from ...conftest import Load, Owner, Records

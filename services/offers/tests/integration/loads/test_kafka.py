@@ -31,7 +31,6 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     TaskEndResult,
 )
 from classifeed_common.db import Database
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.ids import process_holder
 from classifeed_common.kafka import (
     Cluster,
@@ -48,7 +47,8 @@ from classifeed_common.kafka import (
 )
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.topics import MakeTopic
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_offers.consumers.requests import RequestHandler
 from classifeed_offers.domain.completion import Guard

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from classifeed.feeds.v1.offer_results_pb2 import BATCH_OUTCOME_APPLIED, BATCH_OUTCOME_STALE, TASK_END_OUTCOME_STALE
-from classifeed_common.testing.locks import comes_to_wait
+from classifeed_devkit.testing.locks import comes_to_wait
 from classifeed_offers.app.loads.apply_requests import apply_requests
 from classifeed_offers.app.loads.sweep_run import sweep_step
 from classifeed_offers.domain.admission import RunKey

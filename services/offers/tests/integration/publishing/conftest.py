@@ -11,8 +11,8 @@ from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceSer
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.publishing import ReceiverClient, put_schema
 from classifeed_offers.domain.documents import schema
 from classifeed_receiver.app.pushing.push_documents import PushDocuments

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from classifeed_common.telemetry.metrics import REPAIRED_DOCUMENTS
-from classifeed_common.testing.databases import TableBackup
+from classifeed_devkit.testing.databases import TableBackup
 from classifeed_domain.publishing import ReceiverClient
 
 from ...conftest import Load, NewPublishing, Owner, Publishing, Records

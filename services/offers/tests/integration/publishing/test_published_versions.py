@@ -9,7 +9,7 @@ import pytest
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL
 from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM
 from classifeed_common.db import fetch_as
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_offers.domain.documents import DueOffer
 from classifeed_offers.domain.moderation import ByVerdicts
 from classifeed_offers.store import publishing, republishing

@@ -32,7 +32,7 @@ from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceService
 from classifeed_common.db import fetch_as
 from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.document_bodies import encode_body
 from classifeed_domain.publishing import ReceiverClient, put_schema
 from classifeed_offers.domain.documents import DueOffer, schema

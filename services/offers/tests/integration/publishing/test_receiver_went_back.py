@@ -10,7 +10,7 @@ import pytest
 
 from classifeed_common.db import fetch_as
 from classifeed_common.errors import FailedPrecondition
-from classifeed_common.testing.databases import DatabaseServer, TableBackup
+from classifeed_devkit.testing.databases import DatabaseServer, TableBackup
 from classifeed_domain.publishing import PushedDocuments, ReceiverClient, publisher, put_schema
 from classifeed_offers.domain.documents import DueOffer, schema
 from classifeed_offers.metrics import RAISED

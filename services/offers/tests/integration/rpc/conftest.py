@@ -8,7 +8,7 @@ from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub, add_Of
 from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_jobs import JobStore, Registry
 from classifeed_offers.app.manual.update_offer import UpdateOffer
 from classifeed_offers.domain.moderation import ApprovedBySetting, Moderation

@@ -31,7 +31,7 @@ from classifeed.offers.v1.offer_service_pb2 import (
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed.pictures.v1.requests_pb2 import PictureRequests
 from classifeed_common.db import Database
-from classifeed_common.testing.locks import comes_to_wait
+from classifeed_devkit.testing.locks import comes_to_wait
 from classifeed_offers.domain.moderation import ByVerdicts, Moderation
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.store import applying

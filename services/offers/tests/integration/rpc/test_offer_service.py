@@ -16,8 +16,8 @@ from classifeed.offers.v1.offer_pb2 import (
 from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest, ListOffersRequest, RequestPicturesRequest
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed_common.db import Database
-from classifeed_common.testing.rpc import OpenChannel
-from classifeed_common.testing.texts import check_that_nul_is_refused
+from classifeed_devkit.testing.rpc import OpenChannel
+from classifeed_devkit.testing.texts import check_that_nul_is_refused
 from classifeed_offers.rpc import offer_service
 
 from ...conftest import Load, Owner, Records

@@ -10,7 +10,7 @@ import pytest
 
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import check_drift
-from classifeed_common.testing.plans import explain, scanned_tables
+from classifeed_devkit.testing.plans import explain, scanned_tables
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Loss
 from classifeed_offers.domain.offers import Namespace, Run

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from classifeed_common.db import Database, Tx
-from classifeed_common.testing.plans import rows_handled, rows_scanned
+from classifeed_devkit.testing.plans import rows_handled, rows_scanned
 from classifeed_offers.store import applying, judging, picturing, publishing, reading, waiting
 
 from .test_schema import APPLYING, HOT, IDS, JUDGING, RUN, Query

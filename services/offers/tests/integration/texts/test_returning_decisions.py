@@ -16,7 +16,7 @@ from classifeed_common.db import Database
 from classifeed_common.kafka import Record
 from classifeed_common.kafka.records import TYPE_HEADER
 from classifeed_common.outbox import Outbox
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_jobs import TERMINAL, JobStore, Registry, Worker
 from classifeed_offers.app.texts.check_decisions import DecisionCheck
 from classifeed_offers.app.texts.request_texts import TextRequester

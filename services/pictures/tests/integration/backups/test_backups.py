@@ -20,7 +20,7 @@ from classifeed.pictures.v1.picture_service_pb2 import (
     RestoreBackupRequest,
 )
 from classifeed_common.kafka import Cluster
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_pictures.app.backups.measure_backups import MeasureBackups, needed_grace_s
 from classifeed_pictures.domain.backups import name_at
 from classifeed_pictures.jobs.backup import RESTORE

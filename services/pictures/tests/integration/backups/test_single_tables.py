@@ -16,8 +16,8 @@ import pytest
 from classifeed.offers.v1.offer_service_pb2 import RequestPicturesRequest, RequestPicturesResponse
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed.pictures.v1.picture_service_pb2 import DeletePicturesRequest, PutPictureRequest
-from classifeed_common.testing.databases import TableBackup
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.databases import TableBackup
+from classifeed_devkit.testing.recovery import until
 from classifeed_jobs import JobStore
 from classifeed_pictures.app.files.check_stored import check_stored
 from classifeed_pictures.app.restores.find_restored import FindRestored

@@ -9,7 +9,7 @@ import pytest
 from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed.pictures.v1.requests_pb2 import PictureNotices
 from classifeed_common.db import Database, Tx
-from classifeed_common.testing.databases import TableBackup
+from classifeed_devkit.testing.databases import TableBackup
 from classifeed_jobs import JobStore
 from classifeed_pictures.app.restores.check_states import CheckStates, RepeatOrders, refetch_unstored
 from classifeed_pictures.app.restores.find_restored import FindRestored

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import httpx
 
-from classifeed_common.embedded.process import children_of
-from classifeed_common.testing.recovery import Stopwatch, until
+from classifeed_common.processes import children_of
+from classifeed_devkit.testing.recovery import Stopwatch, until
 
 from ..conftest import Service
 from ..picture_host import PictureHost, jpeg

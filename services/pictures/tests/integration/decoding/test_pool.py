@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from classifeed_common.child_processes import ChildProcesses
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_pictures.decoding.faults import DECODE_TIMEOUT, TOO_MUCH_MEMORY, DecodeFailed
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.model import SizeSpec

@@ -23,7 +23,7 @@ from classifeed_common.kafka import (
     message_of,
 )
 from classifeed_common.outbox import Outbox
-from classifeed_common.testing.background import running
+from classifeed_devkit.testing.background import running
 from classifeed_pictures.consumers.decode_events import decode_event
 from classifeed_pictures.consumers.events import EventHandler
 from classifeed_pictures.consumers.resharder import Resharder

@@ -11,15 +11,15 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.kafka import Cluster, KafkaProducer, Topic
 from classifeed_common.kafka.topics.growth import TopicGrowth
-from classifeed_common.testing.background import running
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.recovery import until
-from classifeed_common.testing.topics import MakeTopic
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.background import running
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.topics import MakeTopic
 from classifeed_pictures.domain.urls.canonical import shard_of
 
 from ..keys.conftest import read_all

@@ -9,8 +9,8 @@ import os
 
 import pytest
 
-from classifeed_common.testing.campaigns import IS_LONG
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.databases import MigratedDatabase
 
 from .byte_histories import World, prepare_tables
 

@@ -14,8 +14,8 @@ from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import ResourceExhausted
+from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_pictures.app.files.copy_picture import copy_picture, delete_picture
 from classifeed_pictures.app.files.resize_picture import ResizePicture
 from classifeed_pictures.app.files.store_picture import Source, StorePicture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 
 from ..conftest import Service
 from ..picture_host import PictureHost, jpeg

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 
 from ..conftest import Service
 from ..picture_host import PictureHost, jpeg

@@ -7,11 +7,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.recovery import until
 
 from ..campaign import Campaign
 from ..campaign_start import make_campaign

@@ -17,7 +17,7 @@ from PIL import Image
 
 from buf.validate import validate_pb2
 from classifeed.pictures.v1 import picture_service_pb2
-from classifeed_common.testing.measuring.event_loop import (
+from classifeed_devkit.testing.measuring.event_loop import (
     LONGEST_S,
     hold_of_call,
     hold_of_request,

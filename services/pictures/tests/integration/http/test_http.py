@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from classifeed.pictures.v1.picture_pb2 import PictureState, PictureStateBatch
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 
 from ..conftest import Service
 from ..picture_host import PictureHost, jpeg

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import httpx
 from PIL import Image
 
-from classifeed_common.testing.measuring.memory import resident_bytes
+from classifeed_devkit.testing.measuring.memory import resident_bytes
 
 from ..conftest import Service
 

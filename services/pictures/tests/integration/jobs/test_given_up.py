@@ -9,7 +9,7 @@ import pytest
 
 from classifeed.pictures.v1.picture_service_pb2 import GetStateRequest
 from classifeed.pictures.v1.requests_pb2 import PictureResult
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_jobs import Exponential
 from classifeed_jobs.testing import lost_lease
 from classifeed_pictures.domain.lifecycle.retries import INTERNAL_ERROR

@@ -14,11 +14,11 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.blobs import BlobStore
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database, Tx
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.fetch import Fetched, FetchRequest
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.outbox import Outbox
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_jobs import ClaimLost, JobContext, Registry
 from classifeed_pictures.app.events.report_load import ReportLoad
 from classifeed_pictures.app.files.download_picture import DownloadPicture

@@ -16,9 +16,9 @@ from classifeed.pictures.v1.orders_pb2 import LoadResult
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed.pictures.v1.requests_pb2 import PictureNotices, PictureRequest, PictureRequests
 from classifeed_common.db import Database, ddl
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import DeadLetters, KafkaProducer, Message, OrderedConsumer, TablePositions, message_of
-from classifeed_common.testing.background import running
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.background import running
 from classifeed_pictures.consumers.resharder import Resharder
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, shard_of, url_hash
 

@@ -28,8 +28,8 @@ from pyarrow import parquet
 from classifeed_common.blobs.client import S3Client
 from classifeed_common.db import Database
 from classifeed_common.kafka import KafkaProducer, Message
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.recovery import until
 from classifeed_jobs import CleanUp, JobStore, Reaper, Registry, Worker
 from classifeed_jobs import ddl as jobs_ddl
 from classifeed_jobs.service import ServiceJobs

@@ -17,8 +17,8 @@ from classifeed.pictures.v1.picture_service_pb2 import (
     DeletePicturesRequest,
     RequestPicturesRequest,
 )
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.recovery import until
 from classifeed_pictures.parts.tuning import Tuning
 
 from ..conftest import Service

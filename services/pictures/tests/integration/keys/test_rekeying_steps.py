@@ -18,8 +18,8 @@ from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database, Tx
 from classifeed_common.kafka import DeadLetters, Message, Record, message_of
 from classifeed_common.outbox import Outbox
-from classifeed_common.testing.campaigns import IS_LONG
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_domain.topics import (
     PICTURES_COPIES,
     PICTURES_DOWNLOADS,

@@ -18,8 +18,8 @@ from classifeed.pictures.v1.requests_pb2 import PictureNotice, PictureNotices, P
 from classifeed.pictures.v1.requests_pb2 import PictureResults as Results
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Message, TablePositions, dlq, message_of
-from classifeed_common.testing.background import running
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.background import running
+from classifeed_devkit.testing.recovery import until
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, url_hash
 
 from ..samples import growth

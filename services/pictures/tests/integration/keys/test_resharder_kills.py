@@ -19,8 +19,8 @@ import pytest
 from classifeed.pictures.v1.events_pb2 import PictureEvent
 from classifeed_common.db import Database
 from classifeed_common.kafka import DeadLetters, KafkaProducer, Message, OrderedConsumer, TablePositions
-from classifeed_common.testing.campaigns import in_campaigns
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.recovery import until
 from classifeed_pictures.consumers.resharder import Resharder
 from classifeed_pictures.domain.urls.canonical import CanonicalRules
 

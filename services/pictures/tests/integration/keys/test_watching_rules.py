@@ -9,10 +9,10 @@ from uuid import uuid4
 import pytest
 import yaml
 
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.recovery import until
 from classifeed_pictures import bootstrap
 from classifeed_pictures.parts import build_parts
 from classifeed_pictures.settings import PicturesSettings

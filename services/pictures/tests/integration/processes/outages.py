@@ -14,10 +14,10 @@ from typing import Any, Final
 from confluent_kafka import ConsumerGroupState
 from confluent_kafka.admin import AdminClient
 
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.postgres import EmbeddedPostgres
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.postgres import EmbeddedPostgres
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.recovery import until
 from classifeed_pictures.consumers import events, resharder
 
 from ..campaign import Campaign

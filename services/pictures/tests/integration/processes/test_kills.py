@@ -16,12 +16,12 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.postgres import EmbeddedPostgres
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.campaigns import IS_LONG
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.postgres import EmbeddedPostgres
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.recovery import until
 
 from ..campaign import Campaign, sweeping
 from ..campaign_start import make_campaign

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Database
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.postgres import EmbeddedPostgres
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.postgres import EmbeddedPostgres
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.recovery import until
 
 from ..campaign import Campaign
 from ..campaign_start import make_campaign

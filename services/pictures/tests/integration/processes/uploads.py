@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import httpx
 
-from classifeed_common.testing.http import loopback_client
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.http import loopback_client
+from classifeed_devkit.testing.recovery import until
 
 from ..fleet import Fleet
 from ..picture_host import jpeg

@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 from classifeed_common.db import Database, Tx, load_queries
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_jobs import JobStore
 from classifeed_pictures.app.states.find_similar import list_alike
 from classifeed_pictures.domain.similarity import similarity_key

@@ -14,7 +14,7 @@ from classifeed.pictures.v1.picture_service_pb2 import (
     RequestPicturesRequest,
 )
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 
 from ...decoding_files.drawings import recompressed, saved, shapes, texture
 from ..conftest import Service

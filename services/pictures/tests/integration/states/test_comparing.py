@@ -23,7 +23,7 @@ from classifeed_common.db import Database
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import message_of
 from classifeed_common.outbox import Outbox
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_domain.topics import PICTURES_REQUESTS
 from classifeed_pictures.app.states.compare_pictures import ComparePictures
 from classifeed_pictures.clients.offers import OffersClient

@@ -14,8 +14,8 @@ from classifeed.offers.v1.offer_service_pb2 import RequestPicturesRequest, Reque
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.rpc.client import open_channel
-from classifeed_common.testing.recovery import until
-from classifeed_common.testing.topics import forget_records
+from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.topics import forget_records
 from classifeed_domain.topics import PICTURES_EVENTS
 from classifeed_jobs import JobStore
 from classifeed_pictures.app.states.close_event_gaps import CloseEventGaps

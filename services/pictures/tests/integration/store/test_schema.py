@@ -10,7 +10,7 @@ from typing import Any
 
 from classifeed_common.db import Queries, load_queries
 from classifeed_common.db.migrations import check_drift
-from classifeed_common.testing.plans import rows_handled, scanned_tables
+from classifeed_devkit.testing.plans import rows_handled, scanned_tables
 from classifeed_pictures.store.files import namespaces, orphans, stored
 from classifeed_pictures.store.states import requests, settled, similar, states
 from classifeed_pictures.store.tables import metadata

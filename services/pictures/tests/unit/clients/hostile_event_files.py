@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from classifeed_common.testing.measuring.memory import peak_bytes
+from classifeed_devkit.testing.measuring.memory import peak_bytes
 from classifeed_pictures.clients.event_file_rows import read_batches
 from classifeed_pictures.domain.event_files import EventFileFault
 from classifeed_pictures.domain.event_rows import WrongRow

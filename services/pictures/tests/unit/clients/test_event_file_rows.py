@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.campaigns import in_campaigns
 from classifeed_pictures.clients.event_file_rows import read_batches
 from classifeed_pictures.domain.event_files import EventFileFault
 from classifeed_pictures.domain.event_rows import EventRow, WrongRow, read_row

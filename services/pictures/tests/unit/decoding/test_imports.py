@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from classifeed_common.testing.imports import loaded_by
+from classifeed_devkit.testing.imports import loaded_by
 
 
 def test_the_process_that_decodes_loads_nothing_of_its_pool() -> None:

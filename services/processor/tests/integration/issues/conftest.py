@@ -30,8 +30,8 @@ from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_jobs import JobStore
 from classifeed_processor.app.issues.pack_issues import pack_issues
 from classifeed_processor.app.issues.read_issues import ReadIssues

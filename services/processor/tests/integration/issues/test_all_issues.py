@@ -17,7 +17,7 @@ from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Tx
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.kafka import Message
-from classifeed_common.testing.recovery import until
+from classifeed_devkit.testing.recovery import until
 from classifeed_jobs import JobStore, Worker
 from classifeed_processor.app.clean_up import processor_clean_up
 from classifeed_processor.app.issues import schedule_packing

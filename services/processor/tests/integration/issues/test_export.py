@@ -20,7 +20,7 @@ from classifeed.feeds.v1.task_service_pb2 import (
     ListOfferErrorsRequest,
 )
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_jobs import JobStore
 from classifeed_processor.app.issues import export_issues, make_sheets
 from classifeed_processor.app.issues.export_issues import ExportIssues

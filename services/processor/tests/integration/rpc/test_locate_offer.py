@@ -21,10 +21,10 @@ from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest, LocateOfferR
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_jobs import JobStore
 from classifeed_processor.app import locate_offer as locating
 from classifeed_processor.app.issues.export_issues import ExportIssues

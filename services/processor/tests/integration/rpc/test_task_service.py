@@ -27,9 +27,9 @@ from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.rpc import OpenChannel, StartServer
-from classifeed_common.testing.texts import check_that_nul_is_refused
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.texts import check_that_nul_is_refused
 from classifeed_jobs import JobStore
 from classifeed_processor.app.issues.export_issues import ExportIssues
 from classifeed_processor.app.issues.read_issues import ReadIssues

@@ -18,9 +18,9 @@ import pytest
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
 from classifeed_processor.app.tasks.create_task import create_task
 from classifeed_processor.bootstrap import prepare

@@ -16,9 +16,9 @@ import pytest
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.campaigns import in_campaigns
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
 from classifeed_jobs.testing import lost_lease
 from classifeed_processor.app.runs.limit_sellers import WINDOW_BATCHES

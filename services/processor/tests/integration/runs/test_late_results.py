@@ -14,8 +14,8 @@ from classifeed.feeds.v1.load_pb2 import (
     OfferError,
 )
 from classifeed.feeds.v1.offer_results_pb2 import LateError, LateResult
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import KafkaProducer, message_of
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
 from classifeed_processor.app.runs.take_results import take_results
 from classifeed_processor.domain.statistics import LISTED_A_CODE, NOTED_A_TASK
 from classifeed_processor.domain.tasks import TaskKey

@@ -16,7 +16,7 @@ from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.kafka import message_of
 from classifeed_common.telemetry.metrics import DEAD_LETTERS
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_jobs import JobStore
 from classifeed_processor.app.runs.take_results import take_results
 from classifeed_processor.app.tasks.create_task import create_task

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Database, load_queries
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.databases import MigratedDatabase
 
 TASK = {"seller_id": "s7", "namespace": "default", "task_id": 3}
 TASKS = {"sellers": ["s7", "s8"], "namespaces": ["default", "default"], "task_ids": [3, 3]}

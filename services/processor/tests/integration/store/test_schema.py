@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from classifeed_common.db.migrations import check_drift
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_processor.store.tables import metadata
 
 

@@ -11,7 +11,7 @@ import pytest
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.errors import FailedPrecondition, NotFound
-from classifeed_common.testing.locks import comes_to_wait
+from classifeed_devkit.testing.locks import comes_to_wait
 from classifeed_jobs import JobAdmin, JobStore
 from classifeed_processor.app.tasks.cancel_task import cancel_task
 from classifeed_processor.app.tasks.create_task import create_task

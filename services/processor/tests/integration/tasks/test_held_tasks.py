@@ -20,7 +20,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
 from classifeed.feeds.v1.offer_results_pb2 import TaskEndResult
 from classifeed_common.db import Tx
 from classifeed_common.errors import FailedPrecondition, NotFound
-from classifeed_common.testing.locks import comes_to_wait
+from classifeed_devkit.testing.locks import comes_to_wait
 from classifeed_jobs import JobStore, Snooze
 from classifeed_processor import metrics
 from classifeed_processor.app.tasks.create_task import QUEUE

@@ -12,7 +12,7 @@ from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.db import Database
 from classifeed_common.errors import AlreadyExists
-from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_jobs import JobStore
 from classifeed_processor.app.tasks import create_task as making
 from classifeed_processor.app.tasks.create_task import create_task

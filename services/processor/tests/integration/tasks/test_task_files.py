@@ -21,11 +21,11 @@ from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.dying_store import DyingStore, run_until_killed
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.dying_store import DyingStore, run_until_killed
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_jobs import JobStore
 from classifeed_processor.app.issues.export_issues import ExportIssues
 from classifeed_processor.app.issues.read_issues import ReadIssues

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
 from classifeed_common.errors import Unavailable
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.campaigns import IS_LONG
 from classifeed_jobs import Snooze
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.feed.batches import RunDigest

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_processor.feed.formats.registry import FORMATS
 
 from ...measuring import measure

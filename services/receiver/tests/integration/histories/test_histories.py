@@ -27,10 +27,10 @@ from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServi
 from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceStub
 from classifeed_common.db import Database
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
-from classifeed_common.testing.databases import TableBackup
-from classifeed_common.testing.locks import comes_to_wait
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_devkit.testing.databases import TableBackup
+from classifeed_devkit.testing.locks import comes_to_wait
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_receiver.app.upkeep.expire_documents import DocumentExpirer
 from classifeed_receiver.app.upkeep.trim_queues import QueueTrimmer
 from classifeed_receiver.domain.schemas import EpochState

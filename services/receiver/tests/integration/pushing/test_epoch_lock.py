@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from classifeed_common.testing.locks import comes_to_wait
+from classifeed_devkit.testing.locks import comes_to_wait
 from classifeed_receiver.store import schemas
 
 from ...conftest import Build, Receiver

@@ -12,7 +12,7 @@ import pytest
 from classifeed.documents.v1 import receiver_service_pb2 as pb
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.databases import TableBackup
+from classifeed_devkit.testing.databases import TableBackup
 from classifeed_receiver.app.reading.report_progress import report_progress
 from classifeed_receiver.app.upkeep.trim_queues import QueueTrimmer
 from classifeed_receiver.domain.cursors import ShardKey

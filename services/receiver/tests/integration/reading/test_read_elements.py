@@ -9,7 +9,7 @@ import pytest
 
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE
 from classifeed_common.errors import FailedPrecondition
-from classifeed_common.testing.databases import TableBackup
+from classifeed_devkit.testing.databases import TableBackup
 from classifeed_receiver.app.reading.read_elements import ReadElements, ReadResult
 from classifeed_receiver.app.reading.report_progress import report_progress
 from classifeed_receiver.app.upkeep.trim_queues import QueueTrimmer

@@ -13,7 +13,7 @@ from classifeed.documents.v1 import index_queue_service_pb2 as pb
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServiceStub
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.document_digest import digest_of
 from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
 from classifeed_receiver.app.reading.report_progress import report_progress

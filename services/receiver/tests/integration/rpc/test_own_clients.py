@@ -17,7 +17,7 @@ from classifeed_common.auth import KeyStore, Policy, write_keys
 from classifeed_common.auth.policy import OPERATOR, SERVICE
 from classifeed_common.rpc.server import build_server
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.rpc import OpenChannel, StartServer, settings_for
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer, settings_for
 from classifeed_domain.document_clients import WRITES
 from classifeed_domain.policy import CALLERS
 

@@ -16,8 +16,8 @@ from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE as DELET
 from classifeed.documents.v1.document_pb2 import RawDocument, Value
 from classifeed.documents.v1.schema_pb2 import EPOCH_STATE_ACTIVE, EPOCH_STATE_OPEN, Schema
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
-from classifeed_common.testing.rpc import OpenChannel, StartServer
-from classifeed_common.testing.texts import check_that_nul_is_refused, spoil_texts
+from classifeed_devkit.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.texts import check_that_nul_is_refused, spoil_texts
 from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_receiver.domain.schemas import EpochState
 

@@ -7,7 +7,7 @@ import pytest
 
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import check_drift, migrate
-from classifeed_common.testing.plans import scanned_tables
+from classifeed_devkit.testing.plans import scanned_tables
 from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import queues, registry, scanning
 from classifeed_receiver.store.tables import metadata

@@ -17,8 +17,8 @@ from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT, RawDocu
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_common.child_processes import ChildProcesses
-from classifeed_common.embedded.process import ProcessIdentity
-from classifeed_common.testing.recovery import until
+from classifeed_common.processes import ProcessIdentity
+from classifeed_devkit.testing.recovery import until
 from classifeed_searcher.engine.index import TantivyIndex
 from classifeed_searcher.engine.writing.process import WriterLost, WriterProcess
 from classifeed_searcher.engine.writing.writer import DocumentWriter, LockedIndex

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
-from classifeed_common.testing.texts import spoil_texts
+from classifeed_devkit.testing.texts import spoil_texts
 from classifeed_searcher.domain.query import Word
 from classifeed_searcher.engine.analysis import ANALYSIS
 from classifeed_searcher.engine.writing.writer import LockedIndex

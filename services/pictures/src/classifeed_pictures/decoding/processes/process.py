@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from classifeed_common.child_processes import Child, ChildProcesses
-from classifeed_common.embedded.process import stopped_among
+from classifeed_common.processes import stopped_among
 from classifeed_pictures.decoding.faults import DECODE_TIMEOUT, TOO_MUCH_MEMORY, DecodeFailed, broken
 from classifeed_pictures.decoding.limits import Limits, too_much_memory
 from classifeed_pictures.decoding.model import Decoded, SizeSpec

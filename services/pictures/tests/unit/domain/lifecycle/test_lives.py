@@ -9,7 +9,7 @@ import pytest
 
 from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.campaigns import IS_LONG
 from classifeed_pictures.domain.lifecycle.events import Event
 from classifeed_pictures.domain.lifecycle.orders import Copy, Delete, Download
 from classifeed_pictures.domain.lifecycle.retries import QUOTA_EXCEEDED, SOURCE_GONE

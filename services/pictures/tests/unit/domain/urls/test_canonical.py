@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from classifeed_common.snapshot import FileSource, SnapshotError
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_devkit.testing.campaigns import IS_LONG
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url, shard_of, url_hash
 from classifeed_pictures.domain.urls.rekeying import rekeyed
 from classifeed_pictures.rules.loading import canonical_snapshot

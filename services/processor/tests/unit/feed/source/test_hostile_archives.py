@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from classifeed_common.testing.campaigns import in_campaigns
+from classifeed_devkit.testing.campaigns import in_campaigns
 from classifeed_processor.domain.faults import FeedFault
 
 from ....conftest import Load, Scan
