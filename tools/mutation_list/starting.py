@@ -9,7 +9,7 @@ from tools.mutation_list.paths import API, API_TESTS, COMMON, COMMON_TESTS, PICT
 
 _TESTS: Final = f"{COMMON_TESTS}/runner/test_schema_check.py"
 
-_PRIVATE_TESTS: Final = f"{COMMON_TESTS}/embedded/test_private_folders.py"
+_PRIVATE_TESTS: Final = "libs/devkit/tests/integration/embedded/test_private_folders.py"
 
 _KEYS: Final = "cli/tests/unit/platform/planning/test_key_files.py"
 
@@ -45,7 +45,7 @@ MUTATIONS: Final = (
         "initdb-without-the-right-to-pass",
         "Start of a process",
         "If root starts the suite in a folder of mode 0700, PostgreSQL's user cannot reach its programs.",
-        f"{COMMON}/embedded/child.py",
+        "libs/devkit/src/classifeed_devkit/embedded/child.py",
         before="libc.prctl(_PR_SET_SECUREBITS, _SECBIT_NO_SETUID_FIXUP, 0, 0, 0)",
         after="libc.prctl(8, 1, 0, 0, 0)",
         tests=(f"{_PRIVATE_TESTS}::test_programs_and_data_below_a_private_folder_serve[all-of-root]",),
@@ -54,7 +54,7 @@ MUTATIONS: Final = (
         "one-capability-alone",
         "Start of a process",
         "Root in a container without CAP_DAC_READ_SEARCH cannot start the suite in its home.",
-        f"{COMMON}/embedded/child.py",
+        "libs/devkit/src/classifeed_devkit/embedded/child.py",
         before="in (_CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE):",
         after="in (_CAP_DAC_READ_SEARCH,):",
         tests=(f"{_PRIVATE_TESTS}::test_programs_and_data_below_a_private_folder_serve[as-in-a-container]",),
@@ -63,7 +63,7 @@ MUTATIONS: Final = (
         "closed-folder-not-named",
         "Start of a process",
         "Root without capabilities gets the message of initdb instead of the folder to open.",
-        f"{COMMON}/embedded/postgres.py",
+        "libs/devkit/src/classifeed_devkit/embedded/postgres.py",
         before="            self._check_user(user)\n",
         after="",
         tests=(
@@ -75,7 +75,7 @@ MUTATIONS: Final = (
         "cache-in-a-read-only-home",
         "Start of a process",
         "A user whose home is read-only cannot start the suite.",
-        f"{COMMON}/embedded/kafka_jars.py",
+        "libs/devkit/src/classifeed_devkit/embedded/kafka_jars.py",
         before="return folder if os.access(existing, os.W_OK) else _own_cache_dir()",
         after="return folder",
         tests=(
@@ -96,7 +96,7 @@ MUTATIONS: Final = (
         "classes-of-kafka-made-by-each-process",
         "Start of a process",
         "Several processes that start Kafka on a machine for the first time each prepare its classes.",
-        f"{COMMON}/embedded/kafka_classes.py",
+        "libs/devkit/src/classifeed_devkit/embedded/kafka_classes.py",
         before="                if not self.path.exists():",
         after="                if True:",
         tests=(
@@ -107,7 +107,7 @@ MUTATIONS: Final = (
         "kafka-without-its-classes",
         "Start of a process",
         "Kafka on this machine takes 2 s to start, each time.",
-        f"{COMMON}/embedded/kafka_classes.py",
+        "libs/devkit/src/classifeed_devkit/embedded/kafka_classes.py",
         before=" if self.path.exists() else ()",
         after=" if False else ()",
         tests=("libs/devkit/tests/integration/embedded/test_embedded_servers.py::test_kafka_starts_from_its_classes",),
