@@ -18,11 +18,11 @@ from classifeed.pictures.v1.requests_pb2 import PictureNotices
 from classifeed_common.blobs import BlobStore
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
-from classifeed_devkit.embedded.kafka import EmbeddedKafka
-from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Aborted
 from classifeed_common.kafka import Cluster, KafkaProducer, Message
 from classifeed_common.outbox import Outbox
+from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.topics import MakeTopic
 from classifeed_pictures.app.backups.make_backup import MakeBackup
 from classifeed_pictures.app.backups.place_groups import place_groups
