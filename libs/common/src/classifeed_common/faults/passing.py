@@ -55,6 +55,6 @@ def is_passing(error: BaseException) -> bool:
         return True
     if isinstance(error, OSError):
         return error.errno in _NUMBERS
-    # Drivers are asked only where they are in use: this module is below them.
+    # Only a process that uses the driver has its errors; this module loads no driver.
     database = sys.modules.get("classifeed_common.db.faults")
     return database is not None and bool(database.is_passing_fault(error))
