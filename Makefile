@@ -68,29 +68,17 @@ lint-rest:
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.furniture
 	$(BIN)/buf lint
-	$(BIN)/python tools/breaking.py
-	$(BIN)/python tools/genproto.py --check
-	$(BIN)/python -m tools.assemble_sql --check
-	$(BIN)/python -m tools.chart_schemas --check
-	$(BIN)/python -m tools.suite_chart --check
-	$(BIN)/python -m tools.dockerfiles --check
-	$(BIN)/python -m tools.import_contracts --check
-	$(BIN)/python -m tools.chart_readmes --check
-	$(BIN)/python -m tools.dashboards --check
+	$(BIN)/python -m tools.checks.breaking
+	$(BIN)/python -m tools.generate.stubs --check
+	$(BIN)/python -m tools.generate --check
 
 format: setup  ## fix and format the code with ruff
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format --quiet .
 
 stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schemas, READMEs and dashboards of charts, Dockerfiles
-	$(BIN)/python tools/genproto.py
-	$(BIN)/python -m tools.assemble_sql
-	$(BIN)/python -m tools.chart_schemas
-	$(BIN)/python -m tools.suite_chart
-	$(BIN)/python -m tools.dockerfiles
-	$(BIN)/python -m tools.import_contracts
-	$(BIN)/python -m tools.chart_readmes
-	$(BIN)/python -m tools.dashboards
+	$(BIN)/python -m tools.generate.stubs
+	$(BIN)/python -m tools.generate
 
 pages: setup  ## write the pages and charts of docs that are made from the code
 	$(BIN)/python -m tools.pages

@@ -13,7 +13,7 @@ from string import Template
 from typing import Final
 
 from classifeed_cli.platform.planning.service_table import ServiceTable
-from tools.generated import ROOT, write_or_check
+from tools.generate.files import ROOT, write_or_check
 
 TEMPLATE: Final = ROOT / "tools/import_contracts.ini"
 
@@ -30,7 +30,7 @@ def list_files() -> Iterator[tuple[Path, str]]:
 
 def main() -> int:
     """Write or check the files; return the exit code."""
-    return write_or_check(list_files(), "tools.import_contracts")
+    return write_or_check(list_files(), "make stubs")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from tools import dockerfiles
-from tools.generated import list_stale
+from tools.generate import dockerfiles
+from tools.generate.files import list_stale
 
 from tests.charts.conftest import ROOT, SERVICES
 
@@ -59,7 +59,7 @@ def test_what_builds_the_members_is_pinned(service: str) -> None:
 
 
 def test_dockerfiles_are_made_from_one() -> None:
-    assert list_stale(dockerfiles.list_files()) == [], "run `python -m tools.dockerfiles`"
+    assert list_stale(dockerfiles.list_files()) == [], "run `make stubs`"
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tools import chart_readmes
-from tools.generated import list_stale
+from tools.generate.charts import readmes
+from tools.generate.files import list_stale
 
 from tests.charts.conftest import ROOT, SERVICES
 
@@ -31,7 +31,7 @@ def leaves(values: dict[str, Any], above: str = "") -> Iterator[str]:
 
 
 def test_readmes_are_made_from_the_values() -> None:
-    assert list_stale(chart_readmes.list_files()) == [], "run `python -m tools.chart_readmes`"
+    assert list_stale(readmes.list_files()) == [], "run `make stubs`"
 
 
 @pytest.mark.parametrize("chart", CHARTS)

@@ -9,8 +9,8 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
-from tools import chart_schemas
-from tools.generated import list_stale
+from tools.generate.charts import schemas
+from tools.generate.files import list_stale
 
 from classifeed_common.fetch.addresses import networks, urls
 from tests.charts.conftest import SERVICES, Manifests
@@ -187,4 +187,4 @@ def test_digest_of_an_image_wins_over_its_tag(render: Render, chart: str) -> Non
 
 
 def test_schemas_are_made_from_one() -> None:
-    assert list_stale(chart_schemas.list_files()) == [], "run `python -m tools.chart_schemas`"
+    assert list_stale(schemas.list_files()) == [], "run `make stubs`"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from tools.dashboards.__main__ import DASHBOARDS, list_files
-from tools.dashboards.model import Dashboard
-from tools.generated import list_stale
+from tools.generate.charts.dashboards import DASHBOARDS, list_files
+from tools.generate.charts.dashboards.model import Dashboard
+from tools.generate.files import list_stale
 from tools.pages import metrics
 
 _METRIC = re.compile(r"classifeed_\w+")
@@ -58,7 +58,7 @@ def test_queues_have_their_lag_and_their_rate() -> None:
 
 
 def test_files_are_up_to_date() -> None:
-    assert list_stale(list_files()) == [], "run `python -m tools.dashboards`"
+    assert list_stale(list_files()) == [], "run `make stubs`"
 
 
 @pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda dashboard: dashboard.chart)

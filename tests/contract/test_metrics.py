@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import REGISTRY
 from prometheus_client.metrics import MetricWrapperBase
 from tests.docs.pages import ROOT
-from tools import reasons
+from tools.checks import reasons
 from tools.pages import metrics
 
 from classifeed_common.telemetry.metric_set import PREFIX, Declaration, MetricSet

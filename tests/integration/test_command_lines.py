@@ -11,7 +11,7 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 MODULES: Final = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
-    for pattern in ("bench/*/__main__.py", "tools/*.py", "tools/*/__main__.py")
+    for pattern in ("bench/*/__main__.py", "tools/**/*.py")
     for path in ROOT.glob(pattern)
     if '__name__ == "__main__"' in path.read_text("utf-8")
 )

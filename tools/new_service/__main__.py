@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import subprocess
@@ -11,20 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tools.generated import ROOT
+from tools.arguments import parser_of
+from tools.generate.files import ROOT
 from tools.new_service.files import render_files
 from tools.new_service.places import PLACES, PlaceError
 
-# Generators of the files that depend on the new service, in this order.
-_GENERATORS: Final = (
-    ("tools/genproto.py",),
-    ("-m", "tools.import_contracts"),
-    ("-m", "tools.dockerfiles"),
-    ("-m", "tools.chart_schemas"),
-    ("-m", "tools.suite_chart"),
-    ("-m", "tools.chart_readmes"),
-    ("-m", "tools.pictures"),
-)
+# They write the files that depend on the new service.
+_GENERATORS: Final = ("tools.generate.stubs", "tools.generate", "tools.pictures")
 _NAME: Final = re.compile(r"[a-z]{3,20}")
 
 
@@ -48,12 +40,12 @@ def write_service(name: str, description: str) -> list[Path]:
     return list(written)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Generate a service; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tools.new_service", description="Make a new service.")
+    parser = parser_of(__doc__)
     parser.add_argument("name", help="a lower-case word, such as moderation")
     parser.add_argument("description", nargs="?", help="what it does: a sentence without its full stop")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args()
     description = arguments.description or f"Serves {arguments.name.title()}Service"
     if _NAME.fullmatch(arguments.name) is None or description.endswith("."):
         parser.error("the name has 3 to 20 letters from a to z, and the description no full stop")
@@ -68,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     paths = [*map(str, ROOT.glob("services/*/src")), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     for generator in _GENERATORS:
-        subprocess.run([sys.executable, *generator], cwd=ROOT, env=environment, check=True)
+        subprocess.run([sys.executable, "-m", generator], cwd=ROOT, env=environment, check=True)
     print("\n".join(map(str, written)))
     print("`make setup` installs it; services/<name>/README.md lists its entries outside its folder.")
     return 0

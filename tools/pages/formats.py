@@ -15,7 +15,7 @@ from classifeed_processor.feed.formats.registry import FORMATS
 from classifeed_processor.feed.formats.yml import YML
 from classifeed_processor.feed.formats.yml.tags import TABLE as YML_TABLE
 from classifeed_processor.feed.mapping.extraction import TagTable
-from tools.schema_table import read_schema, render_table
+from tools.pages.schema_table import read_schema, render_table
 
 _INDEX = """# Formats of feeds
 

@@ -1,4 +1,4 @@
-{{/* Grafana dashboards of a chart: each file of dashboards/ in a ConfigMap. `python -m tools.dashboards` writes the files. */}}
+{{/* Grafana dashboards of a chart: each file of dashboards/ in a ConfigMap. `make stubs` writes the files. */}}
 {{- define "classifeed.dashboards" -}}
 {{- with .Values.dashboards }}
 {{- if .enabled }}

@@ -38,10 +38,10 @@ def commit(root: Path) -> None:
     git(root, "commit", "--quiet", "--no-verify", "--message", "as it is")
 
 
-def run(root: Path, tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(root: Path, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
-        [sys.executable, str(root / "tools" / tool), *arguments],
+        [sys.executable, "-m", module, *arguments],
         cwd=root,
         env={**os.environ, "PATH": path},
         capture_output=True,
@@ -60,14 +60,14 @@ def change(root: Path, old: str, new: str) -> None:
 @pytest.mark.slow
 @in_campaigns
 def test_stubs_must_be_what_the_protos_say(clone: Path) -> None:
-    assert run(clone, "genproto.py", "--check").returncode == 0
+    assert run(clone, "tools.generate.stubs", "--check").returncode == 0
     change(clone, "int64 total = 2;", "int64 total = 7;")
-    result = run(clone, "genproto.py", "--check")
+    result = run(clone, "tools.generate.stubs", "--check")
     assert result.returncode == 1
     assert "libs/contracts/src/classifeed/search/v1/search_service_pb2.py: differs" in result.stdout
     assert "make stubs" in result.stdout
-    assert run(clone, "genproto.py").returncode == 0
-    assert run(clone, "genproto.py", "--check").returncode == 0
+    assert run(clone, "tools.generate.stubs").returncode == 0
+    assert run(clone, "tools.generate.stubs", "--check").returncode == 0
 
 
 @pytest.mark.slow
@@ -75,21 +75,21 @@ def test_stubs_must_be_what_the_protos_say(clone: Path) -> None:
 def test_a_stub_without_a_proto_is_reported_and_removed(clone: Path) -> None:
     stray = clone / "libs/contracts/src/classifeed/search/v1/old_pb2.py"
     stray.write_text("")
-    assert "old_pb2.py: no proto asks for it" in run(clone, "genproto.py", "--check").stdout
-    assert run(clone, "genproto.py").returncode == 0
+    assert "old_pb2.py: no proto asks for it" in run(clone, "tools.generate.stubs", "--check").stdout
+    assert run(clone, "tools.generate.stubs").returncode == 0
     assert not stray.exists()
 
 
 def test_a_breaking_change_is_refused_before_and_after_its_commit(clone: Path) -> None:
-    assert run(clone, "breaking.py").returncode == 0
+    assert run(clone, "tools.checks.breaking").returncode == 0
     change(clone, "int64 total = 2;", "int64 total = 7;")
-    result = run(clone, "breaking.py")
+    result = run(clone, "tools.checks.breaking")
     assert result.returncode != 0
     assert '"total"' in result.stdout
     commit(clone)
-    assert run(clone, "breaking.py").returncode != 0
+    assert run(clone, "tools.checks.breaking").returncode != 0
     commit_nothing(clone)
-    assert run(clone, "breaking.py").returncode == 0
+    assert run(clone, "tools.checks.breaking").returncode == 0
 
 
 def commit_nothing(root: Path) -> None:
@@ -98,9 +98,9 @@ def commit_nothing(root: Path) -> None:
 
 def test_a_new_field_is_no_breaking_change(clone: Path) -> None:
     change(clone, "int64 total = 2;", "int64 total = 2;\n  // Milliseconds.\n  int64 took_ms = 9;")
-    assert run(clone, "breaking.py").returncode == 0
+    assert run(clone, "tools.checks.breaking").returncode == 0
 
 
 def test_a_base_that_is_not_there_is_reported(clone: Path) -> None:
-    result = run(clone, "breaking.py", "--against", "no-such-commit")
+    result = run(clone, "tools.checks.breaking", "--against", "no-such-commit")
     assert (result.returncode, "no-such-commit" in result.stderr) == (1, True)

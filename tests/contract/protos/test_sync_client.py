@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tools.generated import list_stale
-from tools.sync_client import list_files, write_sync
+from tools.generate.files import list_stale
+from tools.generate.sync_client import list_files, write_sync
 
 
 def test_the_synchronous_client_is_up_to_date() -> None:
-    assert list_stale(list_files()) == [], "run `python -m tools.sync_client`"
+    assert list_stale(list_files()) == [], "run `make stubs`"
 
 
 def test_nothing_asynchronous_is_left() -> None:

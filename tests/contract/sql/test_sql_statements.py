@@ -8,8 +8,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tools import assemble_sql, wide_rows
-from tools.generated import list_stale
+from tools.checks import wide_rows
+from tools.generate import sql
+from tools.generate.files import list_stale
 
 from classifeed_cli.platform.planning.service_table import ServiceTable
 from classifeed_common.db import ddl
@@ -81,9 +82,9 @@ def test_every_file_has_an_owner() -> None:
 
 
 def test_assembled_statements_are_up_to_date() -> None:
-    made = dict(assemble_sql.list_files())
+    made = dict(sql.list_files())
     assert made
-    assert list_stale(made.items()) == [], "run `python -m tools.assemble_sql`"
+    assert list_stale(made.items()) == [], "run `make stubs`"
 
 
 @pytest.mark.parametrize(
@@ -95,4 +96,4 @@ def test_assembled_statements_are_up_to_date() -> None:
 )
 def test_wrong_parts_are_named(text: str, error: str) -> None:
     with pytest.raises(ValueError, match=error):
-        assemble_sql.assemble("x.parts", text)
+        sql.assemble("x.parts", text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tools.wide_rows import list_positional
+from tools.checks.wide_rows import list_positional
 
 _MODULE = """
 SQL = load_queries(__package__, "wide.sql")

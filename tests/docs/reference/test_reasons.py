@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tools.reasons import SERVICE_ERRORS, Raised, collect, sources
+from tools.checks.reasons import SERVICE_ERRORS, Raised, collect, sources
 
 from classifeed_common.errors import KINDS, kind_of
 from tests.docs.pages import REFERENCE, Entry, entries

@@ -1,6 +1,6 @@
 """The client with all calls."""
 
-# Written from aio/client.py by `python -m tools.sync_client`: change it there.
+# Written from aio/client.py by `make stubs`: change it there.
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Calls for feeds that are fetched by URL."""
 
-# Written from aio/feeds.py by `python -m tools.sync_client`: change it there.
+# Written from aio/feeds.py by `make stubs`: change it there.
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Calls for fetches, the downloads of feeds."""
 
-# Written from aio/fetches.py by `python -m tools.sync_client`: change it there.
+# Written from aio/fetches.py by `make stubs`: change it there.
 
 from __future__ import annotations
 

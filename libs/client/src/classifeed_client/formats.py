@@ -1,6 +1,6 @@
 """Calls for the supported feed formats."""
 
-# Written from aio/formats.py by `python -m tools.sync_client`: change it there.
+# Written from aio/formats.py by `make stubs`: change it there.
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Calls that upload a file and wait until its load is complete."""
 
-# Written from aio/loads.py by `python -m tools.sync_client`: change it there.
+# Written from aio/loads.py by `make stubs`: change it there.
 
 from __future__ import annotations
 

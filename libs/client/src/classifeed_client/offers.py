@@ -1,6 +1,6 @@
 """Calls for offers: stored offers, search, and the explanation of an offer's path."""
 
-# Written from aio/offers.py by `python -m tools.sync_client`: change it there.
+# Written from aio/offers.py by `make stubs`: change it there.
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Calls for pictures, for operators: states of URLs, requests, uploads, namespaces, comparisons and backups."""
 
-# Written from aio/pictures.py by `python -m tools.sync_client`: change it there.
+# Written from aio/pictures.py by `make stubs`: change it there.
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Calls for tasks, the loads of feeds."""
 
-# Written from aio/tasks.py by `python -m tools.sync_client`: change it there.
+# Written from aio/tasks.py by `make stubs`: change it there.
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Calls for uploads of files."""
 
-# Written from aio/uploads.py by `python -m tools.sync_client`: change it there.
+# Written from aio/uploads.py by `make stubs`: change it there.
 
 from __future__ import annotations
 

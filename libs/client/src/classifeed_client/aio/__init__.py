@@ -1,6 +1,6 @@
 """The same client for asyncio: calls are coroutines, lists are asynchronous iterators.
 
-`python -m tools.sync_client` generates the synchronous modules from the modules here.
+`make stubs` generates the synchronous modules from the modules here.
 """
 
 from classifeed_client.aio.client import Client

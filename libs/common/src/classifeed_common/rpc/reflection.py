@@ -1,7 +1,7 @@
 """gRPC reflection with the comments of the protos, so that `grpcurl describe` explains fields.
 
-protoc leaves comments out of the stubs. `tools/genproto.py` writes them to `classifeed/comments.json`, by file and by
-path of the element, as in google.protobuf.SourceCodeInfo.
+protoc leaves comments out of the stubs. `tools/generate/stubs.py` writes them to `classifeed/comments.json`, by file
+and by path of the element, as in google.protobuf.SourceCodeInfo.
 """
 
 from __future__ import annotations

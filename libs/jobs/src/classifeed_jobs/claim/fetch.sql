@@ -1,4 +1,4 @@
--- Made from fetch.parts by `python -m tools.assemble_sql`; do not edit.
+-- Made from fetch.parts by `make stubs`; do not edit.
 
 -- name: claim_plain_jobs
 -- The same for the simplest case, at half the cost of a small claim: the first jobs of the queue are due and have no

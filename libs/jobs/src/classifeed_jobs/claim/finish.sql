@@ -1,4 +1,4 @@
--- Made from finish.parts by `python -m tools.assemble_sql`; do not edit.
+-- Made from finish.parts by `make stubs`; do not edit.
 
 -- name: complete_claims
 -- Completes claims that are still held, in one statement: their jobs go to the archive or back to the queue. Claims

@@ -1,7 +1,7 @@
 """A small model of character n-grams: scores how much a text resembles bad texts, without lists.
 
 Features are the classes of letters that the search uses, four in a row, hashed into a table of weights. The score of a
-text is that of its worst stretch. `python -m tools.cleanweb_model` trains the weights.
+text is that of its worst stretch. `python -m tools.cleanweb.model` trains the weights.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.docs.pages import ROOT
-from tools.cleanweb_rules import render
+from tools.cleanweb.rules import render
 
 from classifeed_cleanweb.automatics import Automatics
 from classifeed_cleanweb.automatics.forms import MAX_FORMS, NotationError, expand, masked

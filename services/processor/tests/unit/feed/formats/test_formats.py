@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
-from tools.schema_table import read_schema
+from tools.pages.schema_table import read_schema
 
 from classifeed.feeds.v1 import format_pb2
 from classifeed.feeds.v1.format_pb2 import GetFormatFileRequest, ListFormatsRequest

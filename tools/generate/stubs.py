@@ -7,7 +7,6 @@ are copied from the installed package to proto/google, since buf finds them only
 
 from __future__ import annotations
 
-import argparse
 import filecmp
 import json
 import shutil
@@ -20,7 +19,9 @@ from pathlib import Path
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet, MethodDescriptorProto
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools.arguments import parse
+from tools.generate.files import ROOT
+
 PROTO = ROOT / "proto"
 OUT = ROOT / "libs" / "contracts" / "src"
 PACKAGES = ("classifeed", "buf")
@@ -37,7 +38,7 @@ def run_protoc(arguments: Iterable[str]) -> None:
     """Run protoc; if it fails, it prints the errors of the protos and the program exits."""
     command = [sys.executable, "-m", "grpc_tools.protoc", f"--proto_path={PROTO}", f"--proto_path={COMMON_PROTOS}"]
     if subprocess.run([*command, *arguments], check=False).returncode != 0:
-        sys.exit("genproto: protoc refused the protos in proto/; see its message above")
+        sys.exit("stubs: protoc refused the protos in proto/; see its message above")
 
 
 def generate(target: Path) -> None:
@@ -189,9 +190,7 @@ def check_made() -> int:
 
 def main() -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description="Generates the stubs of libs/contracts from proto/.")
-    parser.add_argument("--check", action="store_true", help="compare instead of writing; exit code 1 on a difference")
-    if parser.parse_args().check:
+    if parse(__doc__, check="compare instead of writing; fail on a difference").check:
         return check_made()
     replace_made()
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tools.dashboards.model import Dashboard, Panel, Query, Row, Variable
+from tools.generate.charts.dashboards.model import Dashboard, Panel, Query, Row, Variable
 
 _OURS: Final = 'group=~"pictures.*"'
 _QUEUE: Final = 'queue=~"pictures.*"'

@@ -1,6 +1,6 @@
 """Count words and sentences that docs and comments should not have; `--list` prints each place.
 
-    python -m tools.prose [--list] [PATH ...]
+    python -m tools.checks.prose [--list] [PATH ...]
 
 It reads Markdown outside of code and tables, docstrings, comments and messages of Python, and comments of protos, SQL
 and YAML. It only counts: a person rewrites.
@@ -16,12 +16,11 @@ import sys
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from tools.arguments import parser_of
+from tools.generate.files import ROOT
 
-ROOT: Final = Path(__file__).parents[1]
 LONGEST: Final = 35
 """Largest number of words in a sentence that does not count as too long."""
 WORDS: Final = re.compile(
@@ -182,7 +181,7 @@ def main() -> int:
     counts: Counter[tuple[str, str]] = Counter()
     for path in tracked(options.paths):
         file = ROOT / path
-        if path == "tools/prose.py" or not file.is_file():
+        if path == "tools/checks/prose.py" or not file.is_file():
             continue
         for passage in passages(path, file.read_text("utf-8", errors="replace")):
             for each in findings(passage):

@@ -1,20 +1,15 @@
-"""The Dockerfile of every service, from one template and the dependencies in its pyproject.toml.
-
-python -m tools.dockerfiles            # write
-python -m tools.dockerfiles --check    # list files that are not up to date
-"""
+"""The Dockerfile of every service, from one template and the dependencies in its pyproject.toml."""
 
 from __future__ import annotations
 
 import re
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from string import Template
 from typing import Final
 
-from tools.generated import ROOT, write_or_check
+from tools.generate.files import ROOT
 
 TEMPLATE: Final = ROOT / "services/Dockerfile.template"
 
@@ -46,12 +41,3 @@ def list_files() -> Iterator[tuple[Path, str]]:
                 members=" ".join(f"./{member}" for member in members),
             ),
         )
-
-
-def main() -> int:
-    """Write or check the files; return the exit code."""
-    return write_or_check(list_files(), "tools.dockerfiles")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

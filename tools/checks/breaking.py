@@ -7,7 +7,6 @@ passes.
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import shutil
@@ -17,7 +16,10 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools.arguments import parser_of
+from tools.generate.files import ROOT
+
+PROTOS = ("proto/classifeed", "proto/buf")
 
 
 def git(*arguments: str) -> bytes | None:
@@ -44,11 +46,13 @@ def find_base() -> str | None:
 
 def main() -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description="Compares proto/ with an earlier commit by `buf breaking`.")
+    parser = parser_of(__doc__)
     parser.add_argument("--against", metavar="COMMIT", help="commit to compare with")
     against = parser.parse_args().against
     base = against or find_base()
-    archive = git("archive", "--format=tar", base, "--", "proto/classifeed", "proto/buf") if base else None
+    if base and git("diff", "--quiet", base, "--", *PROTOS) is not None:
+        return 0  # nothing has changed, so buf need not compare
+    archive = git("archive", "--format=tar", base, "--", *PROTOS) if base else None
     if archive is None:
         if against:
             sys.exit(

@@ -1,13 +1,8 @@
-"""The README of every chart: a table of its values, from values.yaml, its comments and the schema.
-
-python -m tools.chart_readmes            # write
-python -m tools.chart_readmes --check    # list files that are not up to date
-"""
+"""The README of every chart: a table of its values, from values.yaml, its comments and the schema."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +11,7 @@ from typing import Any, Final
 import yaml
 
 from classifeed_common.settings import ServiceSettings
-from tools.generated import ROOT, write_or_check
+from tools.generate.files import ROOT
 
 Row = tuple[str, str, str, str]
 _SCHEMA: Final = ROOT / "helm/lib/values.schema.yaml"
@@ -32,7 +27,7 @@ _HEAD: Final = """# Chart {name}
 
 {description}. To install it, see [deploy](../../docs/how-to/deploy.md).
 
-`python -m tools.chart_readmes` makes this page from `values.yaml`. Values without a default are optional.
+`make stubs` makes this page from `values.yaml`. Values without a default are optional.
 
 | value | type | default | description |
 | --- | --- | --- | --- |
@@ -132,12 +127,3 @@ def _comment_above(lines: Sequence[str], mark: yaml.Mark) -> str:
 def _as_line(row: Row) -> str:
     path, kind, default, text = (cell.replace("|", "\\|").replace("<", "\\<") for cell in row)
     return f"| `{path}` | {kind} | {f'`{default}`' if default else ''} | {text} |\n"
-
-
-def main() -> int:
-    """Write or check the files; return the exit code."""
-    return write_or_check(list_files(), "tools.chart_readmes")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The synchronous client, generated from the asynchronous one by `python -m tools.sync_client`; `--check` compares.
+"""The synchronous client, generated from the asynchronous one by `make stubs`.
 
 The source of both is classifeed_client/aio. The synchronous modules are the same without `async` and `await`.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tools.generated import ROOT, write_or_check
+from tools.generate.files import ROOT
 
 FOLDER: Final = ROOT / "libs/client/src/classifeed_client"
 # Modules written by hand on both sides: they open and call channels.
@@ -32,9 +32,16 @@ def write_sync(source: str, name: str) -> str:
     for pattern, replacement in _REPLACED:
         source = pattern.sub(replacement, source)
     docstring, rest = source.split("\n", 1)
-    text = f"{docstring}\n\n# Written from aio/{name} by `python -m tools.sync_client`: change it there.\n{rest}"
+    text = f"{docstring}\n\n# Written from aio/{name} by `make stubs`: change it there.\n{rest}"
     for command in (["check", "--select", "I", "--fix-only"], ["format"]):
-        ruff = [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", str(FOLDER / name), "-"]
+        ruff = [
+            str(Path(sys.executable).with_name("ruff")),
+            *command,
+            "--quiet",
+            "--stdin-filename",
+            str(FOLDER / name),
+            "-",
+        ]
         text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
     return text
 
@@ -44,12 +51,3 @@ def list_files() -> Iterator[tuple[Path, str]]:
     for path in sorted((FOLDER / "aio").glob("*.py")):
         if path.name not in _BY_HAND:
             yield FOLDER / path.name, write_sync(path.read_text("utf-8"), path.name)
-
-
-def main() -> int:
-    """Write or check the files; return the exit code."""
-    return write_or_check(list_files(), "tools.sync_client")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,5 @@
 """SQL statements that share parts: every `.parts` file makes a `.sql` file in the same folder.
 
-    python -m tools.assemble_sql            # write
-    python -m tools.assemble_sql --check    # list files that are not up to date
-
 A `.parts` file begins with statements, `-- statement: NAME = PART(placeholder=part, ...)`. Its parts follow, each after
 a line `-- part: NAME`. A placeholder `{x}` is replaced by the part that the statement assigns to it, or by the part x.
 An empty assignment removes the placeholder. Each block of the `.sql` file is a whole statement.
@@ -11,12 +8,11 @@ An empty assignment removes the placeholder. Each block of the `.sql` file is a 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from tools.generated import ROOT, write_or_check
+from tools.generate.files import ROOT
 
 _STATEMENT: Final = re.compile(r"^-- statement: (\w+) = (\w+)\(([^)]*)\)$", re.MULTILINE)
 _PART: Final = re.compile(r"^-- part: (\w+)$", re.MULTILINE)
@@ -37,7 +33,7 @@ def assemble(source: str, text: str) -> str:
     pieces = _PART.split(text)
     parts = dict(zip(pieces[1::2], (piece.strip("\n") for piece in pieces[2::2]), strict=True))
     used: set[str] = set()
-    made = [f"-- Made from {source} by `python -m tools.assemble_sql`; do not edit."]
+    made = [f"-- Made from {source} by `make stubs`; do not edit."]
     for name, base, chosen in _STATEMENT.findall(pieces[0]):
         own = dict(pair.strip().split("=") for pair in chosen.split(",") if pair.strip())
         made.append(f"-- name: {name}\n{_fill(source, base, parts, own, used)}")
@@ -64,12 +60,3 @@ def list_files() -> Iterator[tuple[Path, str]]:
     """Yield each generated `.sql` file with its expected text."""
     for path in sorted(ROOT.glob("*/*/src/**/*.parts")):
         yield path.with_suffix(".sql"), assemble(path.name, path.read_text("utf-8"))
-
-
-def main() -> int:
-    """Write or check the files; return the exit code."""
-    return write_or_check(list_files(), "tools.assemble_sql")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,7 @@
 """The reasons of all errors that the code can raise, read from its syntax trees.
 
-docs/reference/reasons.md has all reasons, and a test compares both. `python -m tools.reasons` prints each reason with
-its place.
+docs/reference/reasons.md has all reasons, and a test compares both. `python -m tools.checks.reasons` prints each reason
+with its place.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Final
 
 from classifeed_common.errors import KINDS
 from tools.arguments import parse
+from tools.generate.files import ROOT
 
-ROOT: Final = Path(__file__).resolve().parent.parent
 # Position of the reason among the arguments of functions and classes that make errors.
 SERVICE_ERRORS: Final[Mapping[str, int]] = {kind.__name__: 0 for kind in KINDS}
 COMMAND_ERRORS: Final[Mapping[str, int]] = {"CommandError": 1, "refused": 0, "unavailable": 0, "timed_out": 0}

@@ -1,4 +1,4 @@
-"""`python -m tools.cleanweb_model`: train the model of cleanweb's automatic rules and write its weights.
+"""`python -m tools.cleanweb.model`: train the model of cleanweb's automatic rules and write its weights.
 
 The model is a logistic regression over hashed n-grams, trained by stochastic gradient descent. Bad texts are words of
 the rules in carrier sentences, clean texts are filled templates. The result depends only on the rules, `texts.yaml` and

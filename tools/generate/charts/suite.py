@@ -1,12 +1,7 @@
-"""The dependencies of the suite's chart: the charts of all services of `up`.
-
-python -m tools.suite_chart            # write
-python -m tools.suite_chart --check    # list files that are not up to date
-"""
+"""The dependencies of the suite's chart: the charts of all services of `up`."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -14,10 +9,10 @@ from typing import Final
 import yaml
 
 from classifeed_cli.platform.planning.service_table import ServiceTable
-from tools.generated import ROOT, write_or_check
+from tools.generate.files import ROOT
 
 CHART: Final = ROOT / "helm/classifeed/Chart.yaml"
-_MARK: Final = """# Written by `python -m tools.suite_chart` from the services of `up` (services.toml) and their charts.
+_MARK: Final = """# Written by `make stubs` from the services of `up` (services.toml) and their charts.
 dependencies:
 """
 
@@ -34,12 +29,3 @@ def _dependency(service: str) -> str:
         f"  - name: {service}\n    version: {version}\n    repository: file://../{service}\n"
         f"    condition: {service}.enabled\n"
     )
-
-
-def main() -> int:
-    """Write or check the files; return the exit code."""
-    return write_or_check(list_files(), "tools.suite_chart")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Data of cleanweb's automatic rules: the file of rules, and the training of the model."""

@@ -1,1 +1,0 @@
-"""Training of the model of cleanweb's automatic rules, on texts from templates."""

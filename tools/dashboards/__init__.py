@@ -1,1 +1,0 @@
-"""Dashboards for Grafana, made from a description of their panels."""

@@ -1,0 +1,1 @@
+"""Files that are generated from other files of the repository; `make stubs` writes them."""

@@ -1,0 +1,1 @@
+"""Files of the charts: schemas, READMEs, dashboards, and the dependencies of the suite's chart."""
