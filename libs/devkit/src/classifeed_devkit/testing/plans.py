@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from psycopg import sql
@@ -48,6 +49,45 @@ async def rows_handled(connection: Tx, statement: str, parameters: Mapping[str, 
     assert row is not None
     plan = row[0] if isinstance(row[0], list) else json.loads(row[0])
     return sum(_rows_of(node) for node in _list_nodes(plan[0]["Plan"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Hot:
+    """A frequent statement.
+
+    Attributes:
+        sql: the statement.
+        parameters: parameters of the statement.
+        most: rows that it may handle.
+        is_prepared: whether connections prepare it, so that PostgreSQL also uses its generic plan.
+        before: executed before the statement, such as settings of the planner.
+    """
+
+    sql: str
+    parameters: Mapping[str, Any]
+    most: int
+    is_prepared: bool = True
+    before: Callable[[Tx], Awaitable[None]] | None = None
+
+
+async def list_costly(tx: Tx, statements: Mapping[str, Hot]) -> dict[tuple[str, bool], int]:
+    """Run statements, each with its own and with its generic plan, and undo it; return those that handle too many rows.
+
+    Fill the tables in the same transaction: autovacuum does not see the rows then, and statistics stay old.
+
+    Returns:
+        The number of handled rows, by the name of the statement and whether the plan is the generic one.
+    """
+    costly: dict[tuple[str, bool], int] = {}
+    for name, hot in statements.items():
+        for is_generic in (False, True) if hot.is_prepared else (False,):
+            async with tx.transaction(force_rollback=True):
+                if hot.before is not None:
+                    await hot.before(tx)
+                handled = await rows_handled(tx, hot.sql, hot.parameters, is_generic=is_generic)
+            if handled > hot.most:
+                costly[name, is_generic] = handled
+    return costly
 
 
 async def rows_scanned(tx: Tx, table: str) -> int:

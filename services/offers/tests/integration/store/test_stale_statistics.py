@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import pytest
 
 from classifeed_common.db import Database, Tx
-from classifeed_devkit.testing.plans import rows_handled, rows_scanned
+from classifeed_devkit.testing.plans import Hot, list_costly, rows_scanned
 from classifeed_offers.store import applying, judging, picturing, publishing, reading, waiting
 
 from .test_schema import APPLYING, HOT, IDS, JUDGING, RUN, Query
@@ -66,25 +67,25 @@ async def test_what_is_read_does_not_grow_with_the_namespace(database: Database)
     """Fails if verdicts about 100 texts read all 20,000 offers of a namespace, or if marks of 500 offers are compared
     with one another from the sixth execution on.
     """
-    found: dict[tuple[str, bool], int] = {}
+    statements = {
+        name: Hot(
+            queries[name],
+            given,
+            most=10 * _size_of(given) + _MOST_OTHERS,
+            is_prepared=name not in UNPREPARED,
+            before=applying.forbid_scans if queries in (applying._SQL, judging._SQL, picturing._SQL) else None,
+        )
+        for name, (queries, given) in ABOUT_OFFERS.items()
+    }
     async with database.transaction() as tx:
-        # In one transaction, so that autovacuum does not see it.
         for statement in (BEFORE + ";" + SINCE).split(";\n"):
             await tx.execute(statement.strip(";\n "))
-        cases = [
-            *((name, False) for name in ABOUT_OFFERS),
-            *((name, True) for name in ABOUT_OFFERS.keys() - UNPREPARED),
-        ]
-        for name, is_generic in cases:
-            queries, given = ABOUT_OFFERS[name]
-            async with tx.transaction(force_rollback=True):
-                if queries is applying._SQL or queries is judging._SQL or queries is picturing._SQL:
-                    await applying.forbid_scans(tx)
-                handled = await rows_handled(tx, queries[name], given, is_generic=is_generic)
-            lengths = [len(value) for value in given.values() if isinstance(value, list)]
-            if handled > 10 * max(lengths, default=given.get("limit", 1)) + _MOST_OTHERS:
-                found[name, is_generic] = handled
-    assert found == {}
+        assert await list_costly(tx, statements) == {}
+
+
+def _size_of(given: Mapping[str, Any]) -> int:
+    """Return the number of rows that a statement is about."""
+    return max((len(value) for value in given.values() if isinstance(value, list)), default=given.get("limit", 1))
 
 
 NOBODY_WAITS = f"""
