@@ -275,6 +275,11 @@ class Publishing:
             while not await condition():
                 await asyncio.sleep(0.02)
 
+    async def settle(self) -> None:
+        """Publish until everything is published."""
+        async with self.running():
+            await self.until(self.is_settled)
+
     async def is_settled(self) -> bool:
         """Whether everything is published and no republication is under way."""
         await self.watch.poll()
