@@ -26,7 +26,6 @@ from classifeed_jobs.service import ServiceJobs
 from classifeed_loader.app.clean_up import loader_clean_up
 from classifeed_loader.app.complete_fetch import FetchWaits
 from classifeed_loader.app.fetch_dependencies import FetchDependencies
-from classifeed_loader.app.limit_hosts import HostSlots
 from classifeed_loader.app.queue_fetches import QUEUE
 from classifeed_loader.app.schedule_fetches import FetchScheduler
 from classifeed_loader.clients.processor import ProcessorClient
@@ -35,8 +34,8 @@ from classifeed_loader.rpc.feed_source_service import FeedSourceService
 from classifeed_loader.settings import LoaderSettings
 
 SERVICE = "loader"
-# A job that waits for a host occupies a slot; after this time it is postponed.
-_LONGEST_WAIT_FOR_A_PERMIT_S: Final = 1.0
+# A job that waits for a host occupies a slot, so it waits no longer than another job of this process needs to draw.
+_LONGEST_WAIT_FOR_A_PERMIT_S: Final = 0.1
 # No permit is lost in a shorter outage of the database.
 _LEAST_HOLD_S: Final = 20
 
@@ -112,7 +111,6 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         blobs=blobs,
         refs=refs,
         tasks=processor,
-        hosts=HostSlots(per_host=settings.fetches_per_host, waiters=(queues.get(QUEUE, 1) - 1) // 2),
         cipher=CredentialCipher.load(settings.secrets_file) if settings.secrets_file is not None else None,
         spool_dir=settings.spool_dir,
         min_interval_s=settings.min_interval_s,

@@ -40,7 +40,6 @@ from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_jobs import Task as JobTask
 from classifeed_loader.app.complete_fetch import FetchWaits
 from classifeed_loader.app.fetch_dependencies import FetchDependencies
-from classifeed_loader.app.limit_hosts import HostSlots
 from classifeed_loader.app.queue_fetches import QUEUE
 from classifeed_loader.app.schedule_fetches import LEASE, schedule_due
 from classifeed_loader.clients.processor import ProcessorClient
@@ -240,7 +239,7 @@ async def fetching(
     loader: Loader, tasks: Tasks, blobs: BlobStore, rpc_server: StartServer, rpc_channel: OpenChannel, tmp_path: Path
 ) -> AsyncIterator[Fetching]:
     target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, tasks))
-    permits = OwnerLimits(loader.database, HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=2, max_wait_s=1))
+    permits = OwnerLimits(loader.database, HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=2, max_wait_s=0.1))
     fetcher = Fetcher(
         guard=AddressGuard(allow_loopback=True),
         limits=FetchLimits(max_bytes=1 << 20, connect_s=60, read_s=60, total_s=120, disk_reserve_bytes=0),
@@ -252,7 +251,6 @@ async def fetching(
         blobs=blobs,
         refs=BlobRefs(),
         tasks=ProcessorClient(rpc_channel(target, caller="loader", audience="processor")),
-        hosts=HostSlots(per_host=2, waiters=0),
         cipher=cipher,
         spool_dir=tmp_path / "spool",
         min_interval_s=MIN_INTERVAL_S,

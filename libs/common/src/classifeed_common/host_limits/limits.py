@@ -1,9 +1,10 @@
-"""HostLimits: limits concurrency and rate of requests to a host, over all processes of a service (ADR 0059)."""
+"""HostLimits: limits concurrency and rate of requests to a host, over all processes of a service (ADR 0059, 0105)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final
@@ -11,12 +12,15 @@ from typing import Final
 import psycopg
 
 from classifeed_common.db import Database
-from classifeed_common.host_limits.draws import DrawRequest, HostReport, HostTable, Reply
+from classifeed_common.fetch.permits import HostPaused
 from classifeed_common.host_limits.permit import HostPermit
-from classifeed_common.host_limits.queue import HostQueue, Waiter
-from classifeed_common.host_limits.rates import HostPolicy
+from classifeed_common.host_limits.rates import HostPolicy, spacing_s
+from classifeed_common.host_limits.table import HostReport, HostTable, Reply
 
-_HOSTS_PER_ROUND: Final = 200
+# Pauses between attempts while all permits are in use: other processes do not say when they return theirs.
+_BUSY_S: Final = 0.1
+_LONGEST_BUSY_S: Final = 1.0
+_SHORTEST_PAUSE_S: Final = 1.0
 _AFTER_FAULT_S: Final = 1.0
 # After a fault of the table, processes renew their permits before others draw: permits may have expired meanwhile.
 _RENEWALS_FIRST_S: Final = 2.0
@@ -27,8 +31,7 @@ class HostLimits:
 
     The limits hold over all processes with the same policy. At most `at_a_time` requests to a host are under way. No
     request is sent within the host's `Retry-After`. Requests per second stay within the host's rate, which grows while
-    the host responds and falls when it refuses. The database's clock decides. One statement at a time draws permits for
-    all hosts that are due. For use in one event loop.
+    the host responds and falls when it refuses. The database's clock decides. For use in one event loop.
 
     A process that was paused, or had no database, for longer than `hold_s` may have lost permits while its requests
     continue. It takes them again, so that more than `at_a_time` requests may be under way until these end.
@@ -41,14 +44,11 @@ class HostLimits:
     def __init__(self, database: Database, policy: HostPolicy = HostPolicy()) -> None:  # noqa: B008  # frozen
         self._table = HostTable(database, policy)
         self._policy = policy
-        self._queues: dict[str, HostQueue] = {}
-        self._in_use: dict[HostPermit, str] = {}
-        self._wakes = asyncio.Event()
-        self._rounds: asyncio.Task[None] | None = None
-        self._not_before_s = 0.0
+        # Callers that wait, by host, first come, first served; a returned permit wakes the first one.
+        self._waiting: defaultdict[str, deque[asyncio.Event]] = defaultdict(deque)
+        self._late_reports: set[asyncio.Task[None]] = set()
         self._is_after_fault = False
         self._draws_from_s = 0.0
-        self._is_closing = False
 
     @asynccontextmanager
     async def permit(self, host: str, *, owner: str = "") -> AsyncIterator[HostPermit]:  # noqa: ARG002 - see below
@@ -65,13 +65,14 @@ class HostLimits:
             HostPaused: the host is paused, or has so many requests that the wait would be too long.
             psycopg.Error: the table cannot be used; a passing fault.
         """
-        permit = HostPermit(self._policy, partial(self._draw, host))
+        permit = HostPermit(self._policy, partial(self._draw, host), partial(self._report, host))
         await permit.draw()
-        self._in_use[permit] = host
+        renewing = asyncio.get_running_loop().create_task(self._keep(permit))
         try:
             yield permit
         finally:
-            del self._in_use[permit]
+            renewing.cancel()
+            await asyncio.wait([renewing])
             await self._give_back(host, permit.give_back())
 
     async def list_refusing(self, for_s: float, *, wanted_s: float) -> list[str]:
@@ -86,137 +87,90 @@ class HostLimits:
         return await self._table.list_refusing(for_s, wanted_s)
 
     async def close(self) -> None:
-        """Report what was used. Callers that still wait get an error."""
-        self._is_closing = True
-        self._wakes.set()
-        if self._rounds is not None:
-            await self._rounds
+        """Drop reports that could not be sent; the permits in them expire."""
+        for late in self._late_reports:
+            late.cancel()
+        await asyncio.gather(*self._late_reports, return_exceptions=True)
 
-    async def _draw(self, host: str, until_s: float, former: HostReport | None) -> Reply:
-        """Return a reply with a permit. A caller who returns a permit for it goes ahead of other waiters."""
-        waiter = Waiter(until_s, asyncio.get_running_loop().create_future())
-        queue = self._queue(host)
-        if former is None:
-            queue.waiters.append(waiter)
-        else:
-            queue.waiters.appendleft(waiter)
-            queue.give_back(former, asyncio.get_running_loop().time())
-        self._wakes.set()
-        try:
-            return await waiter.drawn
-        except asyncio.CancelledError:
-            if waiter.drawn.done() and not waiter.drawn.cancelled() and waiter.drawn.exception() is None:
-                self._queue(host).give_back(waiter.drawn.result().unused(), asyncio.get_running_loop().time())
-                self._wakes.set()
-            raise
-        finally:
-            with suppress(ValueError):
-                queue.waiters.remove(waiter)
-
-    async def _give_back(self, host: str, report: HostReport) -> None:
-        if report.is_empty() or (self._is_closing and (self._rounds is None or self._rounds.done())):
-            return  # too late to report: the permit expires
+    async def _draw(self, host: str, until_s: float, report: HostReport) -> Reply:
+        """Return a reply with a permit. A caller who returns one for it goes ahead of the others."""
         loop = asyncio.get_running_loop()
-        queue = self._queue(host)
-        queue.give_back(report, loop.time())
-        self._wakes.set()
-        if report.paused_until_s:
-            reported: asyncio.Future[None] = loop.create_future()
-            queue.reported.append(reported)
-            await reported
-
-    def _queue(self, host: str) -> HostQueue:
-        if self._rounds is None or self._rounds.done():
-            if self._is_closing:
-                raise RuntimeError("the limits of hosts are closed; give no permits after that")
-            self._rounds = asyncio.get_running_loop().create_task(self._run())
-        if host not in self._queues:
-            self._queues[host] = HostQueue(host, self._policy)
-        return self._queues[host]
-
-    async def _run(self) -> None:
-        loop = asyncio.get_running_loop()
-        error: BaseException = RuntimeError("the limits of hosts are closed")
+        waiting, turn, busy_s = self._waiting[host], asyncio.Event(), _BUSY_S
+        ahead = 0 if report.released else len(waiting)
+        waiting.insert(ahead, turn)
         try:
-            while not (self._is_closing and all(queue.report.is_empty() for queue in self._queues.values())):
-                self._wakes.clear()
-                if loop.time() >= self._not_before_s and (requests := self._requests(loop.time())):
-                    await self._round(requests)
-                    continue
+            while True:
+                turn.clear()
+                is_first = waiting[0] is turn
+                reply = await self._request(host, report, wants=is_first)
+                report = HostReport()
+                if reply.permit is not None:
+                    return reply
+                due_s = max(reply.pause_s, reply.due_s, self._draws_from_s - loop.time())
+                if due_s <= 0:  # all permits are in use, perhaps by other processes
+                    due_s, busy_s = busy_s, min(2 * busy_s, _LONGEST_BUSY_S)
+                turn_s = due_s + ahead * spacing_s(reply.rate, self._policy)
+                if loop.time() + turn_s > until_s:
+                    wait_s = max(turn_s, _SHORTEST_PAUSE_S)
+                    until = reply.at(loop.time() + wait_s)
+                    raise HostPaused(host, wait_s, until, by_retry_after=reply.pause_s > 0)
                 with suppress(TimeoutError):
-                    async with asyncio.timeout_at(self._next_s(loop.time())):
-                        await self._wakes.wait()
-        except BaseException as unexpected:
-            error = unexpected
-            raise
+                    async with asyncio.timeout(turn_s if is_first else until_s - loop.time()):
+                        await turn.wait()
+                ahead = waiting.index(turn)
         finally:
-            for queue in self._queues.values():
-                queue.fail(error)
-                _end(queue.reported)
+            waiting.remove(turn)
+            self._wake(host)
+            if not waiting:
+                self._waiting.pop(host, None)
 
-    def _requests(self, now_s: float) -> dict[str, DrawRequest]:
-        requests: dict[str, DrawRequest] = {}
-        self._renew(now_s)
-        may_draw = not self._is_after_fault and now_s >= self._draws_from_s
-        for host, queue in list(self._queues.items()):
-            queue.refuse(now_s)
-            if queue.is_idle():
-                del self._queues[host]
-            elif len(requests) < _HOSTS_PER_ROUND and (request := queue.request(now_s, may_draw=may_draw)) is not None:
-                requests[host] = request
-        if self._is_after_fault and self._queues and not requests:
-            requests[next(iter(self._queues))] = DrawRequest(HostReport(), wants=False)
-        return requests
-
-    def _renew(self, now_s: float) -> None:
-        if self._is_closing:
-            return
-        for permit, host in self._in_use.items():
-            if permit.renewal_s is not None and permit.renewal_s <= now_s:
-                self._queue(host).renew(permit, now_s)
-
-    async def _round(self, requests: Mapping[str, DrawRequest]) -> None:
+    async def _request(self, host: str, report: HostReport, *, wants: bool) -> Reply:
+        """Report, and draw a permit if wanted; nothing is drawn just after a fault of the table."""
         loop = asyncio.get_running_loop()
-        reported = {host: self._queues[host].reported for host in requests}
-        for host in requests:
-            self._queues[host].reported = []
-        try:
-            replies = await self._table.draw(requests)
-        except psycopg.Error as error:
-            for host, request in requests.items():
-                self._queues[host].take_back(request.report)
-                self._queues[host].end_renewals(are_known=False)
-            for queue in self._queues.values():
-                queue.fail(error)
-            if self._is_closing:
-                self._queues.clear()  # permits that were not returned expire
-            self._not_before_s, self._is_after_fault = loop.time() + _AFTER_FAULT_S, True
-            return
-        finally:
-            for futures in reported.values():
-                _end(futures)
+        may_draw = not self._is_after_fault and loop.time() >= self._draws_from_s
+        reply = await self._report(host, report, wants=wants and may_draw)
         if self._is_after_fault:
             self._is_after_fault, self._draws_from_s = False, loop.time() + _RENEWALS_FIRST_S
-        for host, request in requests.items():
-            queue = self._queues[host]
-            queue.end_renewals(are_known=host in replies)
-            if host in replies:
-                queue.settle(request, replies[host], loop.time())
-            else:
-                queue.take_back(request.report)
-        # Hosts that were served go to the end of the order.
-        for host in requests:
-            self._queues[host] = self._queues.pop(host)
+        return reply
 
-    def _next_s(self, now_s: float) -> float:
-        """Return the time of the next round without new calls; later draws count too."""
-        moments = [max(queue.due_s, self._draws_from_s) for queue in self._queues.values() if queue.waiters]
-        moments += [0.0 for queue in self._queues.values() if not queue.report.is_empty()]
-        moments += [permit.renewal_s for permit in self._in_use if permit.renewal_s is not None]
-        return max(min([*moments, now_s + self._policy.renew_s]), self._not_before_s)
+    async def _report(self, host: str, report: HostReport, *, wants: bool = False) -> Reply:
+        try:
+            return await self._table.draw(host, report, wants=wants)
+        except psycopg.Error:
+            self._is_after_fault = True
+            raise
 
+    async def _keep(self, permit: HostPermit) -> None:
+        """Renew a permit until the task is cancelled."""
+        wait_s = self._policy.renew_s
+        while True:
+            await asyncio.sleep(wait_s)
+            try:
+                await permit.renew()
+                wait_s = self._policy.renew_s
+            except psycopg.Error:
+                wait_s = min(_AFTER_FAULT_S, self._policy.renew_s)
 
-def _end(futures: Iterable[asyncio.Future[None]]) -> None:
-    for future in futures:
-        if not future.done():
-            future.set_result(None)
+    async def _give_back(self, host: str, report: HostReport) -> None:
+        """Send the last report on a permit; if the table cannot be used, without keeping the caller waiting."""
+        try:
+            await self._report(host, report)
+        except psycopg.Error:
+            late = asyncio.get_running_loop().create_task(self._give_back_late(host, report))
+            self._late_reports.add(late)
+            late.add_done_callback(self._late_reports.discard)
+        else:
+            self._wake(host)
+
+    async def _give_back_late(self, host: str, report: HostReport) -> None:
+        while True:
+            await asyncio.sleep(_AFTER_FAULT_S)
+            with suppress(psycopg.Error):
+                await self._report(host, report)
+                self._wake(host)
+                return
+
+    def _wake(self, host: str) -> None:
+        """Have the first waiting caller of a host try again."""
+        if self._waiting.get(host):
+            self._waiting[host][0].set()

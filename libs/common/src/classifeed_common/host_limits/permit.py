@@ -9,10 +9,11 @@ from datetime import datetime
 from typing import TypeAlias
 
 from classifeed_common.fetch.permits import Outcome
-from classifeed_common.host_limits.draws import HostReport, Reply
 from classifeed_common.host_limits.rates import HostPolicy, rate_change, spacing_s
+from classifeed_common.host_limits.table import HostReport, Reply
 
-Draw: TypeAlias = Callable[[float, HostReport | None], Awaitable[Reply]]
+Draw: TypeAlias = Callable[[float, HostReport], Awaitable[Reply]]
+Send: TypeAlias = Callable[[HostReport], Awaitable[object]]
 
 
 class HostPermit:
@@ -20,28 +21,22 @@ class HostPermit:
 
     Args:
         policy: limits of the host.
-        draw: function that draws a permit, given the latest time to wait until and a report of the returned permit.
+        draw: function that draws a permit, given the latest time to wait until and a report on the replaced permit.
+        send: function that sends a report.
     """
 
-    def __init__(self, policy: HostPolicy, draw: Draw) -> None:
+    def __init__(self, policy: HostPolicy, draw: Draw, send: Send) -> None:
         self._policy = policy
         self._draw_one = draw
+        self._send = send
         self._reply: Reply | None = None
         self._names: list[int] = []
         self._is_used = False
         self._report = HostReport()
-        self._lasts_since_s = 0.0
-        self._renewal_began_s: float | None = None
-
-    @property
-    def renewal_s(self) -> float | None:
-        """Time of the next renewal, by the loop's clock; None: none is due."""
-        if self._renewal_began_s is not None or not self._names:
-            return None
-        return self._lasts_since_s + self._policy.renew_s
+        self._lock = asyncio.Lock()  # a renewal must not overtake a draw, nor the other way round
 
     async def draw(self) -> None:
-        """Draw a permit, or a replacement; see `HostLimits.permit`."""
+        """Draw a permit; see `HostLimits.permit`."""
         await self._draw(asyncio.get_running_loop().time() + self._policy.max_wait_s)
 
     async def ready(self) -> None:
@@ -65,33 +60,33 @@ class HostPermit:
         """Record the outcome, and the seconds during which the server accepts no requests."""
         assert self._reply is not None
         loop_s = asyncio.get_running_loop().time()
-        change = rate_change(self._reply.rate, outcome, self._policy)
-        paused_until_s = loop_s + retry_after_s if retry_after_s else 0.0
-        self._report.add(HostReport(change=change, paused_until_s=paused_until_s, counts={outcome: 1}))
+        report = self._report
+        report.change = report.change.and_then(rate_change(self._reply.rate, outcome, self._policy))
+        report.paused_until_s = max(report.paused_until_s, loop_s + retry_after_s if retry_after_s else 0.0)
+        report.counts[outcome] = report.counts.get(outcome, 0) + 1
 
     def now(self) -> datetime:
         """Return the time by the database's clock."""
         assert self._reply is not None
         return self._reply.at(asyncio.get_running_loop().time())
 
-    def renew(self, now_s: float) -> HostReport:
-        """Return a report that extends the permit: it replaces the permit's possible names by a new one.
+    async def renew(self) -> None:
+        """Extend the permit: replace its possible names by a new one.
 
-        The name is chosen here, so that a renewal whose reply was lost may be repeated. Call `end_renewal` after it.
+        The name is chosen here, so that a renewal whose reply was lost may be repeated.
+
+        Raises:
+            psycopg.Error: the table cannot be used; retry soon.
         """
-        assert self._reply is not None
-        now_us = int(self._reply.at(now_s).timestamp() * 1_000_000)
-        former = self._names
-        name = now_us + int(self._policy.hold_s * 1_000_000) + random.randrange(1000)  # noqa: S311 - no secret
-        self._names = [*(each for each in former if each > now_us), name]
-        self._renewal_began_s = now_s
-        return HostReport(released=former, added=[name])
-
-    def end_renewal(self, *, is_known: bool) -> None:
-        """Record the end of a renewal, and whether it has reached the table for certain."""
-        began_s, self._renewal_began_s = self._renewal_began_s, None
-        if is_known and self._names and began_s is not None:
-            self._names, self._lasts_since_s = self._names[-1:], max(self._lasts_since_s, began_s)
+        async with self._lock:
+            if not self._names:
+                return
+            now_us = int(self.now().timestamp() * 1_000_000)
+            former = self._names
+            name = now_us + int(self._policy.hold_s * 1_000_000) + random.randrange(1000)  # noqa: S311 - no secret
+            self._names = [*(each for each in former if each > now_us), name]
+            await self._send(HostReport(released=former, added=[name]))
+            self._names = [name]
 
     def give_back(self) -> HostReport:
         """Return the report on the permit."""
@@ -104,11 +99,12 @@ class HostPermit:
         return bool(self._names) and loop_s <= self._reply.sent_s + self._policy.send_within_s
 
     async def _draw(self, until_s: float) -> None:
-        former: HostReport | None = None
-        if self._names:
-            assert self._reply is not None
-            former = HostReport(released=self._names, unsent=None if self._is_used else self._reply.sending)
+        async with self._lock:
+            former = HostReport()
+            if self._names:
+                assert self._reply is not None
+                former = HostReport(released=self._names, unsent=None if self._is_used else self._reply.sending)
             self._names = []
-        self._reply = await self._draw_one(until_s, former)
-        assert self._reply.permit is not None
-        self._names, self._lasts_since_s, self._is_used = [self._reply.permit], self._reply.sent_s, False
+            self._reply = await self._draw_one(until_s, former)
+            assert self._reply.permit is not None
+            self._names, self._is_used = [self._reply.permit], False

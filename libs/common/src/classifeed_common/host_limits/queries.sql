@@ -1,73 +1,53 @@
 -- Permits for requests to hosts (ADR 0059).
 
 -- name: draw
--- One round of a process. For each host it returns and renews permits, applies the report, and draws a permit if
--- wanted. If a permit was not used and nobody has drawn one since, its time is available again. Rows are locked in the
--- order of their names, and the clock is read after the lock. Missing rows are inserted. If another process inserted
--- one at the same moment, that row is left alone and not returned.
-  WITH wanted AS MATERIALIZED (
-       SELECT *
-         FROM jsonb_to_recordset(%(wanted)s::jsonb)
-              AS wanted (host text, wants boolean, released bigint[], added bigint[], unsent_at timestamptz,
-                        unsent_before timestamptz, step float8, ceiling float8,
-                        pause_s float8, ok bigint, slow_down bigint, refused bigint, failed bigint)),
-       locked AS MATERIALIZED (
-       SELECT * FROM fetch_hosts WHERE host = ANY(%(hosts)s::text[]) ORDER BY host FOR UPDATE),
+-- Returns and renews permits of a host, applies the report on it, and draws a permit if wanted. If a permit was not used
+-- and nobody has drawn one since, its time is available again. The clock is read after the row is locked. No row: the
+-- host is new.
+  WITH locked AS MATERIALIZED (
+       SELECT * FROM fetch_hosts WHERE host = %(host)s FOR UPDATE),
        current AS MATERIALIZED (
-       SELECT host, rate, sent_at, held, paused_until, ok_count, slow_down_count, failed_count, version,
-              refused_since, clock_timestamp() AS now
-         FROM locked
-        UNION ALL
-       SELECT host, %(first)s, '-infinity', '{}', '-infinity', 0, 0, 0, 0, NULL, clock_timestamp()
-         FROM wanted
-        WHERE host NOT IN (SELECT host FROM locked)),
+       SELECT *, clock_timestamp() AS now FROM locked),
        reported AS (
-       SELECT host, now, version, wants, released, added, (extract(epoch FROM now) * 1000000)::bigint AS now_us,
-              greatest(%(lowest)s, least(%(highest)s, rate + step, ceiling)) AS rate,
-              least(CASE WHEN sent_at = unsent_at THEN unsent_before ELSE sent_at END, now)
-                AS sent_at,  -- the clock may have been set back
-              held,
-              greatest(paused_until, now + pause_s * interval '1 second') AS paused_until,
-              ok_count + ok AS ok_count,
-              slow_down_count + slow_down AS slow_down_count,
-              failed_count + refused + failed AS failed_count,
-              CASE WHEN ok > 0 THEN NULL
-                   WHEN slow_down + refused > 0 THEN coalesce(refused_since, now)
+       SELECT host, now, (extract(epoch FROM now) * 1000000)::bigint AS now_us, held,
+              greatest(%(lowest)s::float8, least(%(highest)s::float8, rate + %(step)s::float8, %(ceiling)s::float8))
+                AS rate,
+              least(CASE WHEN sent_at = %(unsent_at)s::timestamptz THEN %(unsent_before)s::timestamptz ELSE sent_at END,
+                    now) AS sent_at,  -- the clock may have been set back
+              greatest(paused_until, now + %(pause_s)s::float8 * interval '1 second') AS paused_until,
+              CASE WHEN %(ok)s::bigint > 0 THEN NULL
+                   WHEN %(slow_down)s::bigint + %(refused)s::bigint > 0 THEN coalesce(refused_since, now)
                    ELSE refused_since
               END AS refused_since
-         FROM current JOIN wanted USING (host)),
+         FROM current),
        returned AS (
        SELECT reported.*,
-              ARRAY(SELECT permit FROM unnest(held || added) AS permit
-                     WHERE permit > now_us AND permit <> ALL (released)) AS in_use,
-              sent_at + interval '1 second' * (%(window_s)s / CASE WHEN rate < 1 THEN rate ELSE floor(rate) END) AS due_at
+              ARRAY(SELECT permit FROM unnest(held || %(added)s::bigint[]) AS permit
+                     WHERE permit > now_us AND permit <> ALL (%(released)s::bigint[])) AS in_use,
+              sent_at + interval '1 second' * (%(window_s)s::float8 / CASE WHEN rate < 1 THEN rate ELSE floor(rate) END)
+                AS due_at
          FROM reported),
        judged AS MATERIALIZED (
        SELECT returned.*,
-              CASE WHEN wants AND paused_until <= now AND due_at <= now AND cardinality(in_use) < %(at_a_time)s
-                   THEN greatest(now_us + %(hold_us)s, (SELECT max(permit) + 1 FROM unnest(in_use) AS permit))
+              CASE WHEN %(wants)s::boolean AND paused_until <= now AND due_at <= now
+                        AND cardinality(in_use) < %(at_a_time)s::bigint
+                   THEN greatest(now_us + %(hold_us)s::bigint, (SELECT max(permit) + 1 FROM unnest(in_use) AS permit))
               END AS permit
-         FROM returned),
-       stored AS (
-       INSERT INTO fetch_hosts AS known
-              (host, rate, sent_at, held, paused_until, ok_count, slow_down_count, failed_count, version, updated_at,
-               refused_since)
-       SELECT host, rate, CASE WHEN permit IS NULL THEN sent_at ELSE now END,
-              CASE WHEN permit IS NULL THEN in_use ELSE in_use || permit END,
-              paused_until, ok_count, slow_down_count, failed_count, version + 1, now, refused_since
-         FROM judged
-        ORDER BY host
-           ON CONFLICT (host) DO UPDATE
-          SET rate = excluded.rate, sent_at = excluded.sent_at, held = excluded.held,
-              paused_until = excluded.paused_until, ok_count = excluded.ok_count,
-              slow_down_count = excluded.slow_down_count, failed_count = excluded.failed_count,
-              version = excluded.version, updated_at = excluded.updated_at, refused_since = excluded.refused_since
-        WHERE known.version = excluded.version - 1
-       RETURNING host)
-SELECT host, permit, now, now::text AS sent_at, sent_at::text AS sent_before, rate,
-       extract(epoch FROM greatest(paused_until, now) - now)::float8 AS pause_s,
-       extract(epoch FROM greatest(due_at, now) - now)::float8 AS due_s
-  FROM judged JOIN stored USING (host)
+         FROM returned)
+UPDATE fetch_hosts AS known
+   SET rate = judged.rate, sent_at = CASE WHEN permit IS NULL THEN judged.sent_at ELSE now END,
+       held = CASE WHEN permit IS NULL THEN in_use ELSE in_use || permit END,
+       paused_until = judged.paused_until, refused_since = judged.refused_since,
+       ok_count = ok_count + %(ok)s::bigint, slow_down_count = slow_down_count + %(slow_down)s::bigint,
+       failed_count = failed_count + %(refused)s::bigint + %(failed)s::bigint, version = version + 1, updated_at = now
+  FROM judged
+ WHERE known.host = judged.host
+RETURNING permit, now, now::text AS sent_at, judged.sent_at::text AS sent_before, judged.rate,
+          extract(epoch FROM greatest(judged.paused_until, now) - now)::float8 AS pause_s,
+          extract(epoch FROM greatest(due_at, now) - now)::float8 AS due_s
+
+-- name: add
+INSERT INTO fetch_hosts (host, rate) VALUES (%(host)s, %(first)s) ON CONFLICT (host) DO NOTHING
 
 -- name: forget
 -- Hosts without requests for a long time.

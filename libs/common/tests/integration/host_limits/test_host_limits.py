@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,9 +16,9 @@ from classifeed_common.db import Database, ddl
 from classifeed_common.fetch import HostPaused
 from classifeed_common.fetch.permits import Outcome
 from classifeed_common.host_limits import HostLimits, HostPolicy, forget_hosts
-from classifeed_common.host_limits.draws import DrawRequest, HostReport, HostTable, Reply
 from classifeed_common.host_limits.permit import HostPermit
 from classifeed_common.host_limits.rates import RateChange, rate_change
+from classifeed_common.host_limits.table import _SQL, HostReport, HostTable, Reply
 from classifeed_devkit.testing.locks import comes_to_wait
 
 HOST = "shop.example.com"
@@ -175,12 +174,13 @@ async def test_a_permit_that_is_given_back_while_it_is_renewed_is_nobody_s(proce
             async with asyncio.timeout(60):
                 while not await (await watcher.execute(_RENEWING)).fetchone():
                     await asyncio.sleep(0.02)
-            await stack.aclose()
-    await limits.close()
+            returning = asyncio.create_task(stack.aclose())
+            await asyncio.sleep(0)
+        await returning
     assert (await row_of(db))["held"] == []
 
 
-_RENEWING = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%%unsent_before%%'"
+_RENEWING = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%%FROM fetch_hosts WHERE%%'"
 
 
 async def test_a_permit_outlives_its_row(process: StartLimits, db: Database) -> None:
@@ -198,18 +198,23 @@ async def test_a_permit_outlives_its_row(process: StartLimits, db: Database) -> 
 
 async def test_a_renewal_whose_response_was_lost_leaves_one_permit(db: Database) -> None:
     table = HostTable(db, FAST)
-    loop = asyncio.get_running_loop()
+    is_lost = True
 
-    async def draw(_until_s: float, _former: HostReport | None) -> Reply:
-        return (await table.draw({HOST: DrawRequest(HostReport(), wants=True)}))[HOST]
+    async def draw(_until_s: float, former: HostReport) -> Reply:
+        return await table.draw(HOST, former, wants=True)
 
-    permit = HostPermit(FAST, draw)
+    async def send(report: HostReport) -> None:
+        await table.draw(HOST, report, wants=False)
+        if is_lost:
+            raise psycopg.OperationalError
+
+    permit = HostPermit(FAST, draw, send)
     await permit.draw()
-    for is_known in (False, False, True):
-        await table.draw({HOST: DrawRequest(permit.renew(loop.time()), wants=False)})
+    for is_lost in (True, True, False):
+        with pytest.raises(psycopg.OperationalError) if is_lost else nullcontext():
+            await permit.renew()
         assert len((await row_of(db))["held"]) == 1
-        permit.end_renewal(is_known=is_known)
-    await table.draw({HOST: DrawRequest(permit.give_back(), wants=False)})
+    await table.draw(HOST, permit.give_back(), wants=False)
     assert (await row_of(db))["held"] == []
 
 
@@ -227,7 +232,6 @@ async def test_renewals_that_fail_keep_nobody_waiting_and_are_made_up_for(proces
                     await use(limits, host="other.example.com")
             # The permit expires meanwhile, and the other process is the first to draw.
             await shift(db, "-1 day", table="away")
-            first._not_before_s, second._not_before_s = asyncio.get_running_loop().time() + 1, 0.0
             async with db.connection() as connection:
                 await connection.execute("ALTER TABLE away RENAME TO fetch_hosts")
             waiting = asyncio.create_task(use(second))
@@ -314,12 +318,14 @@ async def test_a_slow_connection_at_a_low_rate_loses_no_time(process: StartLimit
 
 async def test_a_time_at_which_nothing_was_sent_is_the_host_s_again(db: Database) -> None:
     table = HostTable(db, HostPolicy(first_rate=1, highest_rate=1))
-    unused = (await table.draw({HOST: DrawRequest(HostReport(), wants=True)}))[HOST]
-    assert (await table.draw({HOST: DrawRequest(HostReport(), wants=True)}))[HOST].permit is None
-    used = (await table.draw({HOST: DrawRequest(unused.unused(), wants=True)}))[HOST]
+    first = await table.draw(HOST, HostReport(), wants=True)
+    assert first.permit is not None
+    unused = HostReport(released=[first.permit], unsent=first.sending)
+    assert (await table.draw(HOST, HostReport(), wants=True)).permit is None
+    used = await table.draw(HOST, unused, wants=True)
     assert used.permit is not None
     # Another request has drawn one since.
-    late = (await table.draw({HOST: DrawRequest(unused.unused(), wants=True)}))[HOST]
+    late = await table.draw(HOST, unused, wants=True)
     assert (late.permit, late.due_s > 0) == (None, True)
 
 
@@ -345,7 +351,7 @@ async def test_who_gives_up_waiting_keeps_no_permit(process: StartLimits, db: Da
         with pytest.raises(asyncio.CancelledError):
             await drawing
     await limits.close()
-    assert (await row_of(db))["held"] == []
+    assert (await row_of(db)).get("held", []) == []
     await use(other)
 
 
@@ -353,10 +359,10 @@ async def test_hosts_that_two_processes_meet_at_once_are_made_once(process: Star
     """The second waits for the row of the first, and draws again instead of overwriting it."""
     policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0)
     first, second = await process(policy), await process(policy)
-    table = HostTable(db, policy)
-    values = {**table._values, "hosts": [HOST], "wanted": json.dumps([wanted_of(HOST)])}
+    values = HostTable(db, policy).values_of(HOST, HostReport(), 0, wants=True)
     async with db.transaction() as tx:
-        await tx.execute(draw_statement(), values)
+        await tx.execute(_SQL["add"], values)
+        await tx.execute(_SQL["draw"], values)
         waiting = asyncio.create_task(use(second))
         assert await comes_to_wait(waiting, db, behind=tx)
     with pytest.raises(HostPaused):
@@ -366,45 +372,21 @@ async def test_hosts_that_two_processes_meet_at_once_are_made_once(process: Star
     assert len((await row_of(db))["held"]) == 1
 
 
-def draw_statement() -> str:
-    from classifeed_common.host_limits import draws
-
-    return draws._DRAW
-
-
-def wanted_of(host: str) -> dict[str, object]:
-    from classifeed_common.host_limits import draws
-
-    return draws._row_of(host, DrawRequest(HostReport(), True), 0)
-
-
-async def test_rounds_over_the_same_hosts_lock_them_in_one_order(db: Database) -> None:
-    tables = [HostTable(db, FAST) for _ in range(2)]
-    hosts = [f"{number}.example.com" for number in range(50)]
-
-    async def rounds(table: HostTable, order: list[str]) -> None:
-        for _ in range(30):
-            replies = await table.draw({host: DrawRequest(HostReport(), True) for host in order})
-            await table.draw({h: DrawRequest(HostReport([r.permit]), False) for h, r in replies.items() if r.permit})
-
-    await asyncio.gather(rounds(tables[0], hosts), rounds(tables[1], hosts[::-1]))
-
-
 async def test_the_table_changes_rates_as_the_function_does(db: Database) -> None:
     policy = HostPolicy(first_rate=2, lowest_rate=0.5, highest_rate=9, step=3)
     table, rate = HostTable(db, policy), 2.0
     story = [*[Outcome.OK] * 30, Outcome.FAILED, *[Outcome.SLOW_DOWN] * 7, *[Outcome.OK] * 3, Outcome.SLOW_DOWN]
-    await table.draw({HOST: DrawRequest(HostReport(), False)})
+    await table.draw(HOST, HostReport(), wants=False)
     seen = set()
     for outcome in story:
         change = rate_change(rate, outcome, policy)
         rate = change.applied_to(rate, policy)
-        reply = (await table.draw({HOST: DrawRequest(HostReport(change=change, counts={outcome: 1}), False)}))[HOST]
+        reply = await table.draw(HOST, HostReport(change=change, counts={outcome: 1}), wants=False)
         assert reply.rate == pytest.approx(rate)
         seen.add(round(rate, 3))
     assert {0.5, 9.0} <= seen
     both = RateChange(5, 4)
-    reply = (await table.draw({HOST: DrawRequest(HostReport(change=both), False)}))[HOST]
+    reply = await table.draw(HOST, HostReport(change=both), wants=False)
     assert reply.rate == both.applied_to(rate, policy)
     row = await row_of(db)
     assert [row[f"{name}_count"] for name in ("ok", "slow_down", "failed")] == [33, 8, 1]
@@ -447,16 +429,22 @@ async def test_hosts_that_nobody_asks_are_forgotten(process: StartLimits, db: Da
     assert await row_of(db) == {}
 
 
-async def test_after_the_end_nobody_waits(process: StartLimits) -> None:
-    limits = await process(HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=60))
-    permit = limits.permit(HOST)
-    await permit.__aenter__()
-    waiting = asyncio.create_task(use(limits))
-    async with asyncio.timeout(60):
-        while not (HOST in limits._queues and limits._queues[HOST].waiters):
-            await asyncio.sleep(0)
-    await permit.__aexit__(None, None, None)
-    await waiting
-    await limits.close()
-    with pytest.raises(RuntimeError, match="closed"):
-        await use(limits)
+async def test_a_caller_does_not_overtake_those_that_wait(process: StartLimits) -> None:
+    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=60)
+    first, second = await process(policy), await process(policy)
+    order: list[int] = []
+
+    async def request(number: int) -> None:
+        async with first.permit(HOST):
+            order.append(number)
+
+    async with asyncio.timeout(120):
+        async with second.permit(HOST):
+            earlier = asyncio.create_task(request(0))
+            while not first._waiting[HOST]:
+                await asyncio.sleep(0)
+            await asyncio.sleep(0.5)  # its next attempt is a while off
+        await request(1)
+        await earlier
+    assert order == [0, 1]
+    assert first._waiting == {}

@@ -8,7 +8,7 @@ from classifeed_common.db import Database, ddl
 from classifeed_common.fetch.faults import FETCH_FAULTS
 from classifeed_common.fetch.permits import Outcome, outcome_of
 from classifeed_common.host_limits import HostLimits, HostPolicy
-from classifeed_common.host_limits.draws import _LIST_REFUSING, DrawRequest, HostReport, HostTable
+from classifeed_common.host_limits.table import _SQL, HostReport, HostTable
 from classifeed_devkit.testing.plans import scanned_tables
 
 HOST = "shop.example.com"
@@ -25,7 +25,7 @@ async def db(database: Database) -> Database:
 async def report(db: Database, *outcomes: Outcome, host: str = HOST) -> None:
     """Report outcomes in one round."""
     counts = {outcome: outcomes.count(outcome) for outcome in outcomes}
-    await HostTable(db, HostPolicy()).draw({host: DrawRequest(HostReport(counts=counts), False)})
+    await HostTable(db, HostPolicy()).draw(host, HostReport(counts=counts), wants=False)
 
 
 async def let_pass(db: Database, hours: int) -> None:
@@ -101,4 +101,4 @@ async def test_the_longest_comes_first_and_none_is_sought_among_those_that_respo
         )
         await connection.execute("ANALYZE fetch_hosts")
         given = {"for_s": DAY_S, "wanted_s": DAY_S, "limit": 10}
-        assert await scanned_tables(connection, _LIST_REFUSING, given) == set()
+        assert await scanned_tables(connection, _SQL["list_refusing"], given) == set()

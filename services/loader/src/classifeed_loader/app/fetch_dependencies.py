@@ -10,7 +10,6 @@ from classifeed.feeds.v1.task_pb2 import Task
 from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.fetch import Fetched, FetchRequest, NotModified
-from classifeed_loader.app.limit_hosts import HostSlots
 from classifeed_loader.domain.fetches import FetchKey, StoredFile
 from classifeed_loader.domain.sources import Source
 
@@ -49,7 +48,6 @@ class FetchDependencies:
         blobs: object store for the files.
         refs: references that keep files in the object store.
         tasks: client that creates tasks at the processor.
-        hosts: limits of downloads per host in this process.
         cipher: cipher that decrypts credentials; None: there are no keys.
         spool_dir: folder for files that are being downloaded; each fetch removes its own.
         min_interval_s: shortest time between two scheduled fetches of a source, in seconds.
@@ -61,7 +59,6 @@ class FetchDependencies:
     blobs: BlobStore
     refs: BlobRefs
     tasks: TaskMaker
-    hosts: HostSlots
     cipher: CredentialCipher | None
     spool_dir: Path
     min_interval_s: float

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from typing import Final
+from urllib.parse import urlsplit
 
 from classifeed_common.fetch import FetchFailed, HostPaused
-from classifeed_jobs import Fail, JobContext
+from classifeed_jobs import Exponential, Fail, JobContext, Snooze
 from classifeed_loader.app.complete_fetch import FetchWaits, complete_fetch, report_completion
 from classifeed_loader.app.fetch_dependencies import FetchDependencies
 from classifeed_loader.app.store_file import store_file
@@ -14,6 +15,11 @@ from classifeed_loader.domain.faults import LoadFailed
 from classifeed_loader.domain.fetches import FetchKey, FetchState, StoredFile
 from classifeed_loader.domain.sources import Source
 from classifeed_loader.store import fetching
+
+# A fetch that its host does not allow yet waits in the queue, where it holds no slot: longer after each run.
+_WAITS: Final = Exponential(first_s=1, cap_s=30)
+# After a redirect to a paused host, the hosts before it got a useless request.
+_REDIRECTED_WAIT_S: Final = 60.0
 
 
 async def fetch_feed(ctx: JobContext, dependencies: FetchDependencies, key: FetchKey) -> None:
@@ -24,33 +30,35 @@ async def fetch_feed(ctx: JobContext, dependencies: FetchDependencies, key: Fetc
 
     Raises:
         Fail: the fetch does not exist.
-        Snooze: other feeds of the same host are being downloaded, or the host accepts the request only later.
+        Snooze: the host accepts the request only later.
         ClaimLost: another run of the job has begun.
         Exception: a service or store is unavailable; the job is retried.
     """
-    with ExitStack() as slot:
-        begun = await _begin(ctx, dependencies, key, slot)
-        if begun is None:
-            return
-        source, fetch = begun
-        try:
-            file = await store_file(ctx, dependencies, key, source, fetch)
-            slot.close()
-            completion = await _hand_over(ctx, dependencies, key, fetch, file)
-        except (FetchFailed, LoadFailed) as fault:
-            completion = failed(fault)
-        except HostPaused as paused:
-            async with ctx.guarded_transaction() as tx:
-                await fetching.note_wait(tx, key, waits_for(paused))
-            raise
+    begun = await _begin(ctx, dependencies, key)
+    if begun is None:
+        return
+    source, fetch = begun
+    try:
+        file = await store_file(ctx, dependencies, key, source, fetch)
+        completion = await _hand_over(ctx, dependencies, key, fetch, file)
+    except (FetchFailed, LoadFailed) as fault:
+        completion = failed(fault)
+    except HostPaused as paused:
+        async with ctx.guarded_transaction() as tx:
+            await fetching.note_wait(tx, key, waits_for(paused))
+        raise Snooze(wait_s(paused, source.url, ctx.claim_no)) from paused
     await _end(ctx, dependencies, key, completion)
     await _trim(ctx, dependencies, key)
 
 
-async def _begin(
-    ctx: JobContext, dependencies: FetchDependencies, key: FetchKey, slot: ExitStack
-) -> tuple[Source, FetchState] | None:
-    """Mark the fetch as running and take a slot of its host; return None if it is completed, before or here."""
+def wait_s(paused: HostPaused, url: str, run: int) -> float:
+    """Return the seconds until the next run of a fetch whose host was paused, by the number of runs so far."""
+    at_least_s = paused.wait_s if paused.host == _host_of(url) else max(paused.wait_s, _REDIRECTED_WAIT_S)
+    return at_least_s + _WAITS.delay_s(run)
+
+
+async def _begin(ctx: JobContext, dependencies: FetchDependencies, key: FetchKey) -> tuple[Source, FetchState] | None:
+    """Mark the fetch as running; return None if it is completed, before or here."""
     async with ctx.guarded_transaction() as tx:
         source = await fetching.lock_source(tx, key)
         fetch = await fetching.read_fetch(tx, key)
@@ -59,8 +67,6 @@ async def _begin(
         if fetch.is_ended:
             return None
         if fetch.feed_version == source.feed_version:
-            if not fetch.sha256:
-                slot.enter_context(dependencies.hosts.slot(source.url, key.seller_id))
             await fetching.begin(tx, key)
             return source, fetch
     await _end(ctx, dependencies, key, dropped(source.status))
@@ -94,3 +100,10 @@ async def _trim(ctx: JobContext, dependencies: FetchDependencies, key: FetchKey)
         async with ctx.guarded_transaction() as tx:
             await dependencies.refs.drop(tx, one.blob_ref)
             await fetching.delete(tx, one)
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

@@ -17,6 +17,7 @@ from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.blobs import BlobStore
 from classifeed_common.fetch import AddressGuard, FetchLimits
 from classifeed_common.fetch.fetcher import Fetcher
+from classifeed_common.host_limits import HostPolicy, OwnerLimits
 from classifeed_jobs.metrics import RUNNING
 from classifeed_loader import metrics
 from classifeed_loader.app.queue_fetches import QUEUE
@@ -213,7 +214,12 @@ async def test_one_slow_host_keeps_no_other_waiting(
 ) -> None:
     site.pages["/slow.xml"] = page(FEED, held=True)
     site.pages["/fast.xml"] = page(FEED)
-    patient = Fetcher(guard=AddressGuard(allow_loopback=True), limits=FetchLimits(read_s=3600, disk_reserve_bytes=0))
+    permits = OwnerLimits(loader.database, HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=2, max_wait_s=0.1))
+    patient = Fetcher(
+        guard=AddressGuard(allow_loopback=True),
+        limits=FetchLimits(read_s=3600, disk_reserve_bytes=0),
+        permits=permits,
+    )
     fetching.dependencies = replace(fetching.dependencies, downloader=patient)
     fetching.concurrency = 4  # one seller gets two of them
     fetching.start()
@@ -228,6 +234,7 @@ async def test_one_slow_host_keeps_no_other_waiting(
     site.released.set()
     await fetching.stop()
     await patient.close()
+    await permits.close()
 
 
 async def test_the_oldest_is_fetched_first(

@@ -11,7 +11,6 @@ from classifeed.feeds.v1 import feed_pb2
 from classifeed.feeds.v1.feed_source_service_pb2 import ListFetchesRequest
 from classifeed_common.fetch import AddressGuard, FetchLimits
 from classifeed_common.fetch.fetcher import Fetcher
-from classifeed_loader.app.limit_hosts import HostSlots
 
 from ...conftest import Page, Site
 from ..conftest import Fetching, Loader, MakeSource
@@ -36,8 +35,7 @@ async def test_dripping_links_of_one_seller_leave_slots_to_another(
     site.pages["/drip.xml"] = page(FEED, held=True)
     site.pages["/fast.xml"] = page(FEED)
     patient = Fetcher(guard=AddressGuard(allow_loopback=True), limits=FetchLimits(read_s=3600, disk_reserve_bytes=0))
-    hosts = HostSlots(per_host=64, waiters=64)
-    fetching.dependencies = replace(fetching.dependencies, downloader=patient, hosts=hosts)
+    fetching.dependencies = replace(fetching.dependencies, downloader=patient)
     drips = [source(seller_id="flood", namespace=f"drip{n}", url=site.url("/drip.xml")) for n in range(12)]
     await loader.put(*drips)
     for record in drips:

@@ -1,22 +1,20 @@
-"""HostTable: one statement that reports to the table `fetch_hosts` and draws permits from it."""
+"""HostTable: the table `fetch_hosts` of a service's schema, with one row per host."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from classifeed_common.db import Database, load_queries
+from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_common.fetch.permits import Outcome
 from classifeed_common.host_limits.rates import HostPolicy, RateChange
 
-_QUERIES: Final = load_queries("classifeed_common.host_limits")
-_DRAW, _LIST_REFUSING = _QUERIES["draw"], _QUERIES["list_refusing"]
+_SQL: Final = load_queries("classifeed_common.host_limits")
 _MOST_REFUSING: Final = 1000
+_IDLE: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class Sending:
 
 @dataclass(slots=True)
 class HostReport:
-    """A process's report on a host.
+    """A report on a host.
 
     Attributes:
         released: permits that are returned.
@@ -51,33 +49,6 @@ class HostReport:
     change: RateChange = field(default_factory=RateChange)
     paused_until_s: float = 0.0
     counts: dict[Outcome, int] = field(default_factory=dict)
-
-    def is_empty(self) -> bool:
-        """Return whether there is nothing to report."""
-        return not (self.released or self.added or self.counts)
-
-    def add(self, other: HostReport) -> None:
-        """Add a later report."""
-        self.released += other.released
-        self.added += other.added
-        self.unsent = other.unsent or self.unsent
-        self.change = self.change.and_then(other.change)
-        self.paused_until_s = max(self.paused_until_s, other.paused_until_s)
-        for outcome, count in other.counts.items():
-            self.counts[outcome] = self.counts.get(outcome, 0) + count
-
-
-@dataclass(frozen=True, slots=True)
-class DrawRequest:
-    """A process's report on a host, and whether it draws a permit.
-
-    Attributes:
-        report: report; applied first, so that a returned permit can be drawn.
-        wants: whether to draw a permit.
-    """
-
-    report: HostReport
-    wants: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +75,13 @@ class Reply:
     pause_s: float
     due_s: float
 
-    def unused(self) -> HostReport:
-        """Return a report that gives the unused permit back."""
-        return HostReport(released=[] if self.permit is None else [self.permit], unsent=self.sending)
-
     def at(self, loop_s: float) -> datetime:
         """Return the time by the database's clock, or up to a round trip behind it, so that no pause is cut short."""
         return self.now + timedelta(seconds=loop_s - self.received_s)
 
 
 class HostTable:
-    """The table `fetch_hosts` of a service's schema.
+    """Reports on hosts and draws permits for them.
 
     Args:
         database: database with the table (`ddl("fetch_hosts", …)`).
@@ -132,52 +99,49 @@ class HostTable:
             "hold_us": int(policy.hold_s * 1_000_000),
         }
 
-    async def draw(self, requests: Mapping[str, DrawRequest]) -> dict[str, Reply]:
-        """Report on hosts and draw permits for them in one statement; return the replies by host.
-
-        A host that another process inserted at the same moment is missing in the replies: nothing was done, retry.
+    async def draw(self, host: str, report: HostReport, *, wants: bool) -> Reply:
+        """Report on a host, and draw a permit if wanted. The report comes first, so a returned permit can be drawn.
 
         Raises:
             psycopg.Error: the effect is unknown; a retry is safe.
         """
         loop = asyncio.get_running_loop()
         async with self._database.connection() as connection:
-            sent_s = loop.time()
-            wanted = json.dumps([_row_of(host, request, sent_s) for host, request in requests.items()])
-            rows = await fetch_named(connection, _DRAW, {**self._values, "wanted": wanted, "hosts": list(requests)})
-        received_s = loop.time()
+            while True:
+                sent_s = loop.time()
+                values = self.values_of(host, report, sent_s, wants=wants)
+                rows = await fetch_named(connection, _SQL["draw"], values)
+                received_s = loop.time()
+                if rows:
+                    break
+                await connection.execute(_SQL["add"], values)
+        [row] = rows
+        sending = None if row.permit is None else Sending(row.sent_at, row.sent_before)
+        return Reply(row.permit, sending, row.now, sent_s, received_s, row.rate, row.pause_s, row.due_s)
+
+    def values_of(self, host: str, report: HostReport, now_s: float, *, wants: bool) -> dict[str, Any]:
+        """Return the parameters of the statement `draw`."""
         return {
-            row.host: Reply(
-                row.permit,
-                None if row.permit is None else Sending(row.sent_at, row.sent_before),
-                row.now,
-                sent_s,
-                received_s,
-                row.rate,
-                row.pause_s,
-                row.due_s,
-            )
-            for row in rows
+            **self._values,
+            "host": host,
+            "wants": wants,
+            "released": report.released,
+            "added": report.added,
+            "unsent_at": report.unsent.at if report.unsent else None,
+            "unsent_before": report.unsent.before if report.unsent else None,
+            "step": report.change.step,
+            "ceiling": report.change.ceiling,
+            "pause_s": report.paused_until_s - now_s if report.paused_until_s > now_s else None,
+            **{outcome.value: report.counts.get(outcome, 0) for outcome in Outcome},
         }
 
     async def list_refusing(self, for_s: float, wanted_s: float) -> list[str]:
         """Return at most 1,000 hosts that have refused for `for_s`, and were requested since and within `wanted_s`."""
         parameters = {"for_s": for_s, "wanted_s": wanted_s, "limit": _MOST_REFUSING}
         async with self._database.connection() as connection:
-            return [row.host for row in await fetch_named(connection, _LIST_REFUSING, parameters)]
+            return [row.host for row in await fetch_named(connection, _SQL["list_refusing"], parameters)]
 
 
-def _row_of(host: str, request: DrawRequest, now_s: float) -> dict[str, Any]:
-    report = request.report
-    return {
-        "host": host,
-        "wants": request.wants,
-        "released": report.released,
-        "added": report.added,
-        "unsent_at": report.unsent.at if report.unsent else None,
-        "unsent_before": report.unsent.before if report.unsent else None,
-        "step": report.change.step,
-        "ceiling": report.change.ceiling,
-        "pause_s": report.paused_until_s - now_s if report.paused_until_s > now_s else None,
-        **{outcome.value: report.counts.get(outcome, 0) for outcome in Outcome},
-    }
+async def forget_hosts(tx: Tx, at: datetime, limit: int, *, idle: timedelta = _IDLE) -> int:
+    """Remove at most `limit` hosts without requests for `idle`; return their number."""
+    return (await tx.execute(_SQL["forget"], {"before": at - idle, "limit": limit})).rowcount
