@@ -9,7 +9,7 @@ from functools import cache
 from typing import Final
 
 from classifeed_common.telemetry.metric_set import MetricSet
-from classifeed_jobs.durations import Durations
+from classifeed_jobs.telemetry.durations import Durations
 
 METRICS: Final = MetricSet()
 

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
 from classifeed_common.telemetry.metric_set import MetricSet
-from classifeed_jobs.durations import Durations
+from classifeed_jobs.telemetry.durations import Durations
 from classifeed_jobs.worker.run import Run
 from classifeed_jobs.worker.slots import ExecutionSlots
 

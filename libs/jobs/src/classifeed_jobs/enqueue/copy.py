@@ -14,7 +14,7 @@ from classifeed_jobs.enqueue.checking import check_request
 from classifeed_jobs.enqueue.insert import trace_of
 from classifeed_jobs.model.job import JobRequest
 from classifeed_jobs.server_time import server_time
-from classifeed_jobs.traces import kept_trace
+from classifeed_jobs.telemetry.traces import kept_trace
 
 _BATCH: Final = 10_000
 _COPY_JOBS: Final = (

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from classifeed_common.db import Tx, load_queries
 from classifeed_jobs.enqueue.checking import check_request
 from classifeed_jobs.model.job import EnqueuedJob, JobRequest
-from classifeed_jobs.traces import kept_trace
+from classifeed_jobs.telemetry.traces import kept_trace
 
 _SQL = load_queries("classifeed_jobs.enqueue", "jobs.sql")
 _ENQUEUE = _SQL["enqueue_jobs"]

@@ -25,7 +25,7 @@ from classifeed_jobs.metrics import RUN_DURATION, WAIT_DURATION, running
 from classifeed_jobs.model.failure_hooks import hook_tasks
 from classifeed_jobs.model.job import Rank
 from classifeed_jobs.model.task import Task
-from classifeed_jobs.traces import is_recorded, job_span
+from classifeed_jobs.telemetry.traces import is_recorded, job_span
 from classifeed_jobs.worker.completions import Completions
 from classifeed_jobs.worker.fetcher import Fetcher
 from classifeed_jobs.worker.heartbeat import Heartbeat

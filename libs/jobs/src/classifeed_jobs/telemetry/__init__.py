@@ -1,0 +1,1 @@
+"""Traces and histograms of runs of jobs."""
