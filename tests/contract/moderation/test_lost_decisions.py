@@ -40,6 +40,7 @@ from classifeed_offers.consumers.outcomes import GROUP as OUTCOMES_GROUP
 from classifeed_offers.consumers.pictures import GROUP as PICTURES_GROUP
 from classifeed_offers.consumers.requests import GROUP as REQUESTS_GROUP
 from classifeed_offers.domain.moderation import hash_text
+from classifeed_offers.parts import consuming
 from classifeed_offers.settings import OffersSettings
 
 NOBODY = "127.0.0.1:1"
@@ -135,8 +136,8 @@ class Both:
 async def both(
     migrated_database: MigratedDatabase, kafka: EmbeddedKafka, keys: KeyStore, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Both]:
-    monkeypatch.setattr(offers_bootstrap, "_REQUEST_AGAIN_S", 0.2)
-    monkeypatch.setattr(offers_bootstrap, "_CHECK_DECISIONS_S", 0.2)
+    monkeypatch.setattr(consuming, "_REQUEST_AGAIN_S", 0.2)
+    monkeypatch.setattr(consuming, "_CHECK_DECISIONS_S", 0.2)
     offers = await migrated_database("classifeed_offers", "offers", max_size=8)
     moderation = await migrated_database("classifeed_moderation")
     settings: dict[str, Any] = {"kafka_bootstrap": kafka.bootstrap, "keys_dir": keys.directory, "drain_notice_s": 0}
