@@ -305,9 +305,9 @@ MUTATIONS: Final = (
         "feeds-limited-by-process",
         _PERMITS,
         "Each process of the loader limits requests to a host without regard to other processes.",
-        f"{LOADER}/bootstrap.py",
-        before="        permits=permits,",
-        after="        permits=None,",
+        f"{LOADER}/parts.py",
+        before="        permits=permits,\n        proxy=",
+        after="        permits=None,\n        proxy=",
         tests=(
             f"{LOADER_TESTS}/processes/test_kills.py::test_a_host_is_asked_by_so_many_of_all_processes_each_for_another_seller",
         ),
