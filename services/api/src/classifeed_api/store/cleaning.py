@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_REMOVED
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_common.db import Tx, load_queries
 
-_SQL = load_queries(__package__, "cleaning.sql")
+_SQL: Final = load_queries(__package__, "cleaning.sql")
 
 
 class LoadedUpload(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_ACTIVE, FEED_STATUS_REMOVED, FeedSettings
 from classifeed_api.domain.feeds import Feed
@@ -11,12 +11,15 @@ from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.errors import NotFound
 
-SQL = load_queries(__package__, "feeds.sql")
+_SQL: Final = load_queries(__package__, "feeds.sql")
+# The publish mark of a MarkPusher.
+SELECT_DUE: Final = _SQL["select_due"]
+ADVANCE_PUBLISHED: Final = _SQL["advance_published"]
 
 
 async def get(tx: Tx, key: NamespaceKey) -> Feed | None:
     """Return the feed of a namespace, even a removed one."""
-    cursor = await tx.execute(SQL["get_feed"], key._asdict())
+    cursor = await tx.execute(_SQL["get_feed"], key._asdict())
     row = await cursor.fetchone()
     return feed_of(row) if row else None
 
@@ -32,14 +35,14 @@ async def find_uploads(tx: Tx, key: NamespaceKey, feed: Feed | None) -> Feed | N
     if feed is not None and not feed.is_removed:
         return None
     after = 0 if feed is None else feed.version
-    cursor = await tx.execute(SQL["find_uploads"], {**key._asdict(), "after": after, "active": FEED_STATUS_ACTIVE})
+    cursor = await tx.execute(_SQL["find_uploads"], {**key._asdict(), "after": after, "active": FEED_STATUS_ACTIVE})
     row = await cursor.fetchone()
     return feed_of(row) if row else None
 
 
 async def newest_upload(tx: Tx, key: NamespaceKey) -> int:
     """Return the version of the newest upload to a namespace; 0 if there is none."""
-    [(version,)] = await (await tx.execute(SQL["newest_upload"], key._asdict())).fetchall()
+    [(version,)] = await (await tx.execute(_SQL["newest_upload"], key._asdict())).fetchall()
     return int(version)
 
 
@@ -78,7 +81,7 @@ async def list_by_seller(tx: Tx, seller_id: str, *, after: str, limit: int) -> l
     """Return the feeds by link and the namespaces with uploads of a seller, by namespace, without removed ones."""
     parameters = {"seller_id": seller_id, "after": after, "limit": limit}
     statuses = {"active": FEED_STATUS_ACTIVE, "removed": FEED_STATUS_REMOVED}
-    cursor = await tx.execute(SQL["list_feeds"], {**parameters, **statuses})
+    cursor = await tx.execute(_SQL["list_feeds"], {**parameters, **statuses})
     return [feed_of(row) for row in await cursor.fetchall()]
 
 
@@ -87,7 +90,7 @@ async def insert(
 ) -> Feed:
     """Insert an active feed into a namespace that never had one."""
     cursor = await tx.execute(
-        SQL["insert_feed"],
+        _SQL["insert_feed"],
         {
             **key._asdict(),
             "status": FEED_STATUS_ACTIVE,
@@ -103,14 +106,14 @@ async def insert(
 async def insert_removed(tx: Tx, key: NamespaceKey, version: int) -> Feed:
     """Insert the removed feed of a namespace that never had a feed by link, and return it."""
     parameters = {**key._asdict(), "version": version, "removed": FEED_STATUS_REMOVED}
-    [row] = await (await tx.execute(SQL["insert_removed"], parameters)).fetchall()
+    [row] = await (await tx.execute(_SQL["insert_removed"], parameters)).fetchall()
     return feed_of(row)
 
 
 async def update(tx: Tx, feed: Feed, *, at_least: int = 0) -> Feed:
     """Store a changed feed and return it with its new version, which is at least `at_least`."""
     cursor = await tx.execute(
-        SQL["update_feed"],
+        _SQL["update_feed"],
         {
             **feed.key._asdict(),
             "status": feed.status,
@@ -143,25 +146,25 @@ async def list_published(tx: Tx, after: Published | None, *, limit: int) -> list
     place = (
         {"seller_id": after.seller_id, "namespace": after.namespace} if after else {"seller_id": "", "namespace": ""}
     )
-    cursor = await tx.execute(SQL["list_published"], {**place, "limit": limit})
+    cursor = await tx.execute(_SQL["list_published"], {**place, "limit": limit})
     return [Published(*row) for row in await cursor.fetchall()]
 
 
 async def forget_published(tx: Tx, published: Sequence[Published]) -> int:
     """Make feeds due again that have not changed since; return their number."""
-    return (await tx.execute(SQL["forget_published"], _columns_of(published))).rowcount
+    return (await tx.execute(_SQL["forget_published"], _columns_of(published))).rowcount
 
 
 async def list_behind(tx: Tx, known: Sequence[Published]) -> list[Published]:
     """Return the feeds whose version here is older than in `known`."""
-    cursor = await tx.execute(SQL["list_behind"], _columns_of(known))
+    cursor = await tx.execute(_SQL["list_behind"], _columns_of(known))
     return [Published(*row) for row in await cursor.fetchall()]
 
 
 async def list_unknown(tx: Tx, keys: Sequence[NamespaceKey]) -> list[NamespaceKey]:
     """Return the namespaces that never had a feed."""
     columns = {"seller_ids": [key.seller_id for key in keys], "namespaces": [key.namespace for key in keys]}
-    cursor = await tx.execute(SQL["list_unknown"], columns)
+    cursor = await tx.execute(_SQL["list_unknown"], columns)
     return [NamespaceKey(*row) for row in await cursor.fetchall()]
 
 
@@ -172,7 +175,7 @@ async def list_unreadable(tx: Tx, prefixes: Sequence[bytes], *, limit: int) -> t
     parameters = {
         "prefixes": list(prefixes), "length": len(prefixes[0]), "removed": FEED_STATUS_REMOVED, "limit": limit,
     }  # fmt: skip
-    rows = await (await tx.execute(SQL["list_unreadable"], parameters)).fetchall()
+    rows = await (await tx.execute(_SQL["list_unreadable"], parameters)).fetchall()
     return [NamespaceKey(seller_id, namespace) for seller_id, namespace, _ in rows], rows[0][2] if rows else 0
 
 

@@ -9,7 +9,7 @@ from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import task_line
 from classifeed_common.db import Tx, load_queries
 
-SQL = load_queries(__package__, "made_tasks.sql")
+_SQL: Final = load_queries(__package__, "made_tasks.sql")
 _VERIFIED_DAYS: Final = 7
 
 
@@ -38,7 +38,7 @@ async def list_newest(tx: Tx, after: NamespaceKey | None, *, limit: int) -> list
     """Return the newest upload or removal of the last week for each namespace without a feed, after `after`."""
     place = (after or NamespaceKey("", ""))._asdict()
     parameters = {**place, "removed": FEED_STATUS_REMOVED, "days": _VERIFIED_DAYS, "limit": limit}
-    rows = await (await tx.execute(SQL["list_newest"], parameters)).fetchall()
+    rows = await (await tx.execute(_SQL["list_newest"], parameters)).fetchall()
     return [Made(NamespaceKey(row[0], row[1]), *row[2:]) for row in rows]
 
 
@@ -50,10 +50,10 @@ async def forget_made(tx: Tx, newest: Made, known: int) -> int:
     """
     key = newest.key._asdict()
     await task_line.lock(tx, newest.key)
-    [(has_later,)] = await (await tx.execute(SQL["has_later"], {**key, "version": newest.version})).fetchall()
+    [(has_later,)] = await (await tx.execute(_SQL["has_later"], {**key, "version": newest.version})).fetchall()
     if has_later:
         return 0
     parameters = {**key, "known": known, "days": _VERIFIED_DAYS}
-    uploads = await tx.execute(SQL["forget_uploads"], parameters)
-    deletions = await tx.execute(SQL["forget_deletions"], parameters)
+    uploads = await tx.execute(_SQL["forget_uploads"], parameters)
+    deletions = await tx.execute(_SQL["forget_deletions"], parameters)
     return uploads.rowcount + deletions.rowcount

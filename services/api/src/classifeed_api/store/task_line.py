@@ -7,7 +7,7 @@ are in the order of commits: a reader that sees a waiting entry sees all entries
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from opentelemetry.context import Context
 from psycopg.types.json import Jsonb
@@ -18,26 +18,29 @@ from classifeed_api.domain.uploads import Upload
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.telemetry.tracing import context_of, kept_trace
 
-SQL = load_queries(__package__, "task_line.sql")
+_SQL: Final = load_queries(__package__, "task_line.sql")
+# The publish mark of a MarkPusher.
+SELECT_DUE: Final = _SQL["select_due"]
+ADVANCE_PUBLISHED: Final = _SQL["advance_published"]
 
 Waiting: TypeAlias = Upload | FeedDeletion
 
 
 async def lock(tx: Tx, key: NamespaceKey) -> None:
     """Lock the feed and the queue of the namespace until the transaction ends."""
-    await tx.execute(SQL["lock_namespace"], key._asdict())
+    await tx.execute(_SQL["lock_namespace"], key._asdict())
 
 
 async def next_place(tx: Tx, key: NamespaceKey, *, above: int = 0) -> int:
     """Return a position after all waiting entries and above `above`. The caller holds the lock."""
-    cursor = await tx.execute(SQL["next_place"], {**key._asdict(), "above": above})
+    cursor = await tx.execute(_SQL["next_place"], {**key._asdict(), "above": above})
     [(place,)] = await cursor.fetchall()
     return int(place)
 
 
 async def list_waiting_dispositions(tx: Tx, key: NamespaceKey) -> set[int]:
     """Return the dispositions of removals of the namespace that have no task yet."""
-    cursor = await tx.execute(SQL["list_waiting_dispositions"], key._asdict())
+    cursor = await tx.execute(_SQL["list_waiting_dispositions"], key._asdict())
     return {disposition for (disposition,) in await cursor.fetchall()}
 
 
@@ -49,12 +52,12 @@ async def insert_deletion(tx: Tx, deletion: FeedDeletion) -> None:
         "disposition": deletion.disposition,
         "trace_context": Jsonb(kept_trace()),
     }
-    await tx.execute(SQL["insert_deletion"], parameters)
+    await tx.execute(_SQL["insert_deletion"], parameters)
 
 
 async def count(tx: Tx) -> int:
     """Return the number of waiting entries in all queues."""
-    [(waiting,)] = await (await tx.execute(SQL["count_due"])).fetchall()
+    [(waiting,)] = await (await tx.execute(_SQL["count_due"])).fetchall()
     return int(waiting)
 
 

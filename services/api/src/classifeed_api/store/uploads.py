@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -10,13 +11,13 @@ from classifeed_api.domain.uploads import NewUpload, Upload
 from classifeed_common.db import Tx, fetch_as, load_queries
 from classifeed_common.telemetry.tracing import kept_trace
 
-SQL = load_queries(__package__, "uploads.sql")
+_SQL: Final = load_queries(__package__, "uploads.sql")
 
 
 async def insert(tx: Tx, upload_id: UUID, upload: NewUpload) -> bool:
     """Insert an upload that is not stored yet; return False if its request_id was used before."""
     cursor = await tx.execute(
-        SQL["insert_upload"],
+        _SQL["insert_upload"],
         {
             "upload_id": upload_id,
             "seller_id": upload.seller_id,
@@ -41,35 +42,35 @@ async def mark_stored(tx: Tx, upload_id: UUID, place: int) -> None:
     The task belongs to the current trace.
     """
     trace = Jsonb(kept_trace())
-    await tx.execute(SQL["mark_stored"], {"upload_id": upload_id, "place": place, "trace_context": trace})
+    await tx.execute(_SQL["mark_stored"], {"upload_id": upload_id, "place": place, "trace_context": trace})
 
 
 async def is_request_stored(tx: Tx, seller_id: str, request_id: str) -> bool:
     """Whether an upload with this request_id is stored."""
-    cursor = await tx.execute(SQL["is_request_stored"], {"seller_id": seller_id, "request_id": request_id})
+    cursor = await tx.execute(_SQL["is_request_stored"], {"seller_id": seller_id, "request_id": request_id})
     row = await cursor.fetchone()
     return bool(row and row[0])
 
 
 async def delete_unstored(tx: Tx, upload_id: UUID) -> bool:
     """Delete an upload that is not stored; return False if it is stored."""
-    cursor = await tx.execute(SQL["delete_unstored"], {"upload_id": upload_id})
+    cursor = await tx.execute(_SQL["delete_unstored"], {"upload_id": upload_id})
     return cursor.rowcount > 0
 
 
 async def get(tx: Tx, upload_id: UUID) -> Upload | None:
     """Return an upload by its id."""
-    rows = await fetch_as(tx, Upload, SQL["get_upload"], {"upload_id": upload_id})
+    rows = await fetch_as(tx, Upload, _SQL["get_upload"], {"upload_id": upload_id})
     return rows[0] if rows else None
 
 
 async def get_by_request(tx: Tx, seller_id: str, request_id: str) -> Upload | None:
     """Return the upload with a request_id."""
     parameters = {"seller_id": seller_id, "request_id": request_id}
-    rows = await fetch_as(tx, Upload, SQL["get_upload_by_request"], parameters)
+    rows = await fetch_as(tx, Upload, _SQL["get_upload_by_request"], parameters)
     return rows[0] if rows else None
 
 
 async def set_task(tx: Tx, upload_id: UUID, task_id: int) -> None:
     """Record the task that loads the upload; the first one stays."""
-    await tx.execute(SQL["set_task"], {"upload_id": upload_id, "task_id": task_id})
+    await tx.execute(_SQL["set_task"], {"upload_id": upload_id, "task_id": task_id})

@@ -20,8 +20,7 @@ from classifeed.feeds.v1.feed_service_pb2 import (
 from classifeed.feeds.v1.feed_source_service_pb2 import SourceRecord
 from classifeed_api.app.peers.push_sources import PushSources
 from classifeed_api.store import feeds
-from classifeed_api.store.feeds import SQL
-from classifeed_common.db import Database
+from classifeed_common.db import Database, load_queries
 from classifeed_common.errors import InvalidArgument
 from classifeed_common.rpc.server import MAX_MESSAGE_BYTES
 
@@ -40,7 +39,7 @@ async def create(api: Any, namespace: str) -> Any:
 
 async def due(db: Database) -> list[tuple[Any, ...]]:
     async with db.transaction() as tx:
-        cursor = await tx.execute(SQL["select_due"], {"limit": 1000})
+        cursor = await tx.execute(feeds.SELECT_DUE, {"limit": 1000})
         return await cursor.fetchall()
 
 
@@ -201,7 +200,7 @@ async def test_mark_moves_by_version_and_never_falls(db: Database) -> None:
         )
         for pushed, mark in ((3, 5), (6, 6), (7, 7), (6, 7)):
             values = {"seller_ids": ["shop"], "namespaces": ["n"], "versions": [pushed]}
-            await tx.execute(SQL["advance_published"], values)
+            await tx.execute(feeds.ADVANCE_PUBLISHED, values)
             cursor = await tx.execute("SELECT published_version FROM feed")
             assert await cursor.fetchone() == (mark,)
 
@@ -223,7 +222,9 @@ async def test_due_feeds_and_pages_are_found_by_their_indexes(db: Database) -> N
             parameters = {"limit": 50, "seller_id": "s7", "namespace": "n7", "after": 1, "removed": 3, "active": 1}
             if query == "list_feeds":
                 parameters["after"] = "n1"
-            cursor = await connection.execute("EXPLAIN " + SQL[query], parameters)
+            cursor = await connection.execute(
+                "EXPLAIN " + load_queries("classifeed_api.store", "feeds.sql")[query], parameters
+            )
             plans[query] = "\n".join(row[0] for row in await cursor.fetchall())
     assert "feed_due" in plans.pop("select_due")
     uploads = [plans.pop(query) for query in ("find_uploads", "newest_upload")]

@@ -27,10 +27,9 @@ from classifeed_api.domain.feeds import FeedDeletion
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.domain.uploads import NewUpload, Upload
 from classifeed_api.store import task_line
-from classifeed_api.store.task_line import SQL
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.clock import FakeClock
-from classifeed_common.db import Database, fetch_named
+from classifeed_common.db import Database, fetch_named, load_queries
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.telemetry.tracing import context_of, entered, trace_ids
 
@@ -121,13 +120,13 @@ class Seller:
 async def take(db: Database, push: CreateTasks, rng: random.Random) -> bool:
     """Run one round of a pusher that leaves some rows and sometimes dies before it moves the mark."""
     async with db.transaction() as tx:
-        rows = await fetch_named(tx, SQL["select_due"], {"limit": 50})
+        rows = await fetch_named(tx, task_line.SELECT_DUE, {"limit": 50})
     chosen = [row for row in rows if rng.random() < 0.8]
     done = [row for row, made in zip(chosen, await push(chosen), strict=True) if made]
     if done and rng.random() < 0.8:
         values: dict[str, Any] = {f"{column}s": [getattr(row, column) for row in done] for column in done[0]._fields}
         async with db.transaction() as tx:
-            await tx.execute(SQL["advance_published"], values)
+            await tx.execute(task_line.ADVANCE_PUBLISHED, values)
     return bool(rows)
 
 
@@ -263,7 +262,7 @@ async def test_a_task_belongs_to_the_trace_in_which_it_was_acknowledged(
             return 1
 
     async with db.transaction() as tx:
-        rows = await fetch_named(tx, SQL["select_due"], {"limit": 50})
+        rows = await fetch_named(tx, task_line.SELECT_DUE, {"limit": 50})
     assert await CreateTasks(db, Noting())(rows) == [True, True]
     assert made_in == traces
 
@@ -273,7 +272,7 @@ async def test_tasks_that_the_processor_refuses_are_named_until_one_is_made(
 ) -> None:
     await Seller(db, blobs, file, random.Random(1))._remove(NamespaceKey("shop", "one"))
     async with db.transaction() as tx:
-        rows = await fetch_named(tx, SQL["select_due"], {"limit": 50})
+        rows = await fetch_named(tx, task_line.SELECT_DUE, {"limit": 50})
     clock, is_away = FakeClock(), True
     create_tasks = CreateTasks(db, Processor(lambda: is_away), clock=clock)
     assert await create_tasks(rows) == [False]
@@ -292,7 +291,7 @@ async def test_mark_of_an_upload_moves_by_version_and_never_falls(db: Database, 
         await tx.execute("UPDATE uploads SET version = 7, published_version = 5")
         for pushed, mark in ((3, 5), (6, 6), (7, 7), (6, 7)):
             values = {"upload_ids": [upload_id], "seller_ids": ["shop"], "namespaces": ["one"], "versions": [pushed]}
-            await tx.execute(SQL["advance_published"], values)
+            await tx.execute(task_line.ADVANCE_PUBLISHED, values)
             cursor = await tx.execute("SELECT published_version FROM uploads")
             assert await cursor.fetchone() == (mark,)
 
@@ -365,7 +364,9 @@ async def test_due_rows_are_found_by_their_indexes(db: Database) -> None:
         plans = {}
         for query in ("select_due", "next_place"):
             parameters = {"limit": 50, "seller_id": "s", "namespace": "n7", "above": 0}
-            cursor = await connection.execute("EXPLAIN " + SQL[query], parameters)
+            cursor = await connection.execute(
+                "EXPLAIN " + load_queries("classifeed_api.store", "task_line.sql")[query], parameters
+            )
             plans[query] = "\n".join(row[0] for row in await cursor.fetchall())
     for plan in plans.values():
         assert "uploads_due_in_line" in plan

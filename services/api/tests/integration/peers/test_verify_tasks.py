@@ -80,7 +80,7 @@ class Api:
         """Return the versions of waiting uploads and removals, in the order of the pusher."""
         found: list[int] = []
         async with self.db.transaction() as tx:
-            while rows := await (await tx.execute(task_line.SQL["select_due"], {"limit": 10})).fetchall():
+            while rows := await (await tx.execute(task_line.SELECT_DUE, {"limit": 10})).fetchall():
                 found += [row[-2] for row in rows]  # the last column is the trace
                 await tx.execute("UPDATE uploads SET published_version = version WHERE version = %s", [found[-1]])
                 await tx.execute(

@@ -21,7 +21,7 @@ from classifeed_api.app.clean_up import api_clean_up
 from classifeed_api.app.uploads.store_upload import StoreUpload
 from classifeed_api.domain.uploads import NewUpload
 from classifeed_api.store import tables
-from classifeed_api.store.task_line import SQL
+from classifeed_api.store.task_line import SELECT_DUE
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import check_drift
@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Path:
 
 async def due(db: Database) -> list[tuple[Any, ...]]:
     async with db.transaction() as tx:
-        cursor = await tx.execute(SQL["select_due"], {"limit": 100})
+        cursor = await tx.execute(SELECT_DUE, {"limit": 100})
         return await cursor.fetchall()
 
 

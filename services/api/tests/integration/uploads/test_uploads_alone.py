@@ -34,7 +34,7 @@ from classifeed.feeds.v1.load_pb2 import (
     DISPOSITION_MAKE_MANUAL,
     Disposition,
 )
-from classifeed_api.store.feeds import SQL, list_published
+from classifeed_api.store.feeds import SELECT_DUE, list_published
 from classifeed_common.db import Database
 
 NAME = "sellers/shop/feeds/default"
@@ -78,7 +78,7 @@ async def deletions(db: Database) -> list[tuple[int, int]]:
 async def count_sources(db: Database) -> tuple[int, int]:
     """Return how many feeds are due for the loader, and how many it has acknowledged."""
     async with db.transaction() as tx:
-        due = await (await tx.execute(SQL["select_due"], {"limit": 10})).fetchall()
+        due = await (await tx.execute(SELECT_DUE, {"limit": 10})).fetchall()
         return len(due), len(await list_published(tx, None, limit=10))
 
 
