@@ -44,6 +44,11 @@ def rules_broken(path: str, text: str) -> list[str]:
             'SERVICE = "api"\nasync def start(): await database.open()',
             'SERVICE = "api"\nasync def start(): await blobs.open()',
         ),
+        (
+            "start", f"{_API}/parts.py",
+            "class Parts:\n  async def open(self): await self.database.open()",
+            "class Parts:\n  async def open(self): await self.blobs.open()",
+        ),
         ("back-off", f"{_API}/app/run_feed.py", "pause_s = backoff.next_s()", "pause_s = min(pause_s * 2, 5)"),
         ("back-off", f"{_API}/app/run_feed.py", "wait_s = 2 * period_s", "self._wait_s = min(5, 2 ** attempts)"),
         ("log event", f"{_API}/app/run_feed.py", '_log.info("feed.run.made", a=1)', '_log.info("a run was made", a=1)'),

@@ -11,6 +11,7 @@ from tests.contract.http.http_services import settings_of
 
 from classifeed_client.jobs import JOB_SERVICES
 from classifeed_jobs import MAX_OPEN_PER_CALLER
+from classifeed_jobs.service import ServiceJobs
 
 OWN_NAMES = {"loader": {"JOBS_MAX_OPEN_PER_CALLER": "DL_MAX_OPEN_PER_CALLER", "TIME_ZONE": "TIMEZONE"}}
 
@@ -23,13 +24,13 @@ async def test_limit_of_open_jobs_and_time_zone_are_settings(
         monkeypatch.setenv(OWN_NAMES.get(service, {}).get(name, f"CLASSIFEED_{service.upper()}_{name}"), value)
 
     bootstrap = importlib.import_module(f"classifeed_{service}.bootstrap")
-    make, given = bootstrap.ServiceJobs, []
+    make, given = ServiceJobs.__init__, []
 
-    def noting(*arguments: Any, **options: Any) -> Any:
+    def noting(*arguments: Any, **options: Any) -> None:
         given.append((options["max_open_per_caller"], options["time_zone"]))
-        return make(*arguments, **options)
+        make(*arguments, **options)
 
-    monkeypatch.setattr(bootstrap, "ServiceJobs", noting)
+    monkeypatch.setattr(ServiceJobs, "__init__", noting)
     for _ in range(2):
         runner = bootstrap.build(settings_of(service, tmp_path))
         await runner._on_stop()

@@ -88,11 +88,13 @@ def check_roles(module: Module) -> Iterator[Finding]:
 
 
 def check_starts(module: Module) -> Iterator[Finding]:
-    """Yield `start` functions that open a server and would fail without it; the runner waits for what it opens."""
-    if not (module.area.startswith("services/") and module.inner in (("bootstrap",), ("base",))):
+    """Yield functions that open a server when a process starts, and would fail without it; the runner waits for servers
+    in `opens`.
+    """
+    if not (module.area.startswith("services/") and module.inner[:1] in (("bootstrap",), ("base",), ("parts",))):
         return
     for node in module.nodes:
-        if not (isinstance(node, ast.AsyncFunctionDef) and node.name == "start"):
+        if not (isinstance(node, ast.AsyncFunctionDef) and node.name in {"start", "open"}):
             continue
         for call in (each for each in ast.walk(node) if isinstance(each, ast.Call)):
             opened = ast.unparse(call.func).removeprefix("self.")
