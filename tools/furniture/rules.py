@@ -127,6 +127,8 @@ def check_events(module: Module) -> Iterator[Finding]:
         event = _event_of(call)
         if event is None or not module.inner:
             continue
+        if ast.unparse(event) == "self._event":
+            continue  # a Loop logs the event of its owner
         text = event.value if isinstance(event, ast.Constant) else None
         if not (isinstance(text, str) and _EVENT.fullmatch(text)):
             yield Finding("log event", module, call.lineno, 'a constant, "area.thing.happened", and details by keyword')

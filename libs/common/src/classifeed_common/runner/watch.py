@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 import structlog
 
 from classifeed_common.clock import Clock
-from classifeed_common.pacing.repeating import RepeatedWork
+from classifeed_common.loops import Loop, Looping
 
 _log = structlog.get_logger("runner")
 
 
-class Watch:
+class Watch(Looping):
     """Remembers the result of the last check, so that `blocked` returns from memory (`Role.blocked`).
 
     While checks fail, the last result stays, and the failure is reported in addition.
@@ -35,7 +34,7 @@ class Watch:
     ) -> None:
         self._look = look
         self._found: Mapping[str, str] = {}
-        self._work = RepeatedWork(
+        self.loop = Loop(
             self._look_once,
             period_s=period_s,
             name=what,
@@ -44,13 +43,9 @@ class Watch:
             clock=clock,
         )
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Check until `stop` is set."""
-        await self._work.run(stop)
-
     def blocked(self) -> Mapping[str, str]:
         """Return the result of the last check, and the fault of later ones."""
-        return {**self._found, **self._work.blocked()}
+        return {**self._found, **self.loop.blocked()}
 
     async def _look_once(self) -> None:
         found = await self._look()

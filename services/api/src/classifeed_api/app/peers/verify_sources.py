@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
@@ -13,7 +12,7 @@ from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.metrics import LOST_SOURCES
 from classifeed_api.store import feeds
 from classifeed_common.db import Database
-from classifeed_common.pacing.repeating import RepeatedWork
+from classifeed_common.loops import Loop, Looping
 from classifeed_domain.namespace_names import parse_namespace
 
 _SLICE: Final = 500
@@ -32,7 +31,7 @@ class KnownSources(Protocol):
         """Return the resource names of the first namespaces after `after` whose source is not removed."""
 
 
-class SourceVerifier:
+class SourceVerifier(Looping):
     """Compares the loader's versions of all feeds with the versions that it acknowledged, periodically.
 
     If the loader's database was restored from a backup, it has older versions of feeds, or lacks some; such feeds
@@ -54,7 +53,7 @@ class SourceVerifier:
         self._database = database
         self._loader = loader
         self._on_lost = on_lost
-        self._work = RepeatedWork(
+        self.loop = Loop(
             self.verify,
             period_s=interval_s,
             name="comparing feeds",
@@ -63,15 +62,11 @@ class SourceVerifier:
         )
         self._named: Mapping[str, str] = {}
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Verify until `stop` is set; faults are retried."""
-        await self._work.run(stop)
-
     def blocked(self) -> Mapping[str, str]:
         """Return which feeds are newer at the loader or known only there, with the fix; and why feeds cannot be
         compared.
         """
-        return {**self._named, **self._work.blocked()}
+        return {**self._named, **self.loop.blocked()}
 
     async def verify(self) -> int:
         """Make lost feeds due again and return their number; remember the feeds that are newer at the loader.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Final, Protocol
 
 import structlog
@@ -12,7 +11,7 @@ from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.metrics import LOST_TASKS
 from classifeed_api.store import made_tasks
 from classifeed_common.db import Database
-from classifeed_common.pacing.repeating import RepeatedWork
+from classifeed_common.loops import Loop, Looping
 
 _SLICE: Final = 500
 
@@ -29,7 +28,7 @@ class KnownTasks(Protocol):
         """Return the id of the namespace's newest task; 0 if there is none."""
 
 
-class TaskVerifier:
+class TaskVerifier(Looping):
     """Compares the processor's tasks with those that it reported as created, for uploads and removals of the last week.
 
     If the processor's database was restored from a backup, it lacks the newest tasks, and their files would not be
@@ -52,21 +51,13 @@ class TaskVerifier:
         self._database = database
         self._processor = processor
         self._on_lost = on_lost
-        self._work = RepeatedWork(
+        self.loop = Loop(
             self.verify,
             period_s=interval_s,
             name="comparing tasks",
             doing="comparing tasks with the processor",
             effect="Tasks that the processor has lost are not created again",
         )
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Verify until `stop` is set; faults are retried."""
-        await self._work.run(stop)
-
-    def blocked(self) -> Mapping[str, str]:
-        """Return why tasks cannot be compared, if that has failed for a while."""
-        return self._work.blocked()
 
     async def verify(self) -> int:
         """Make uploads and removals with lost tasks due again; return their number.

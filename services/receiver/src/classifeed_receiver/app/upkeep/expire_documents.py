@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Final
 
 import structlog
 
 from classifeed_common.db import Database
-from classifeed_common.pacing.repeating import RepeatedWork
+from classifeed_common.loops import Loop, Looping
 from classifeed_receiver.store import registry
 
 _log = structlog.get_logger(__name__)
@@ -17,7 +16,7 @@ _log = structlog.get_logger(__name__)
 _COUNTED_AT_MOST: Final = 10_000
 
 
-class DocumentExpirer:
+class DocumentExpirer(Looping):
     """Turns expired documents into tombstones and removes old tombstones, in small transactions.
 
     Any number of processes may run it. The deletion of an expired document goes through the queue like any other.
@@ -27,21 +26,13 @@ class DocumentExpirer:
         self._database = database
         self._documents = documents
         self._tombstone_age_s = tombstone_age_s
-        self._work = RepeatedWork(
+        self.loop = Loop(
             self.expire_once,
             period_s=interval_s,
             name="expiry",
             doing="removing expired documents",
             effect="They stay in the search",
         )
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set; faults are retried."""
-        await self._work.run(stop)
-
-    def blocked(self) -> Mapping[str, str]:
-        """Return the reason why documents cannot be removed, if this has failed for a while."""
-        return self._work.blocked()
 
     async def expire_once(self) -> bool:
         """Process one batch of each kind; return whether a batch was full, so that more may be due."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
 from typing import Final
 
 import structlog
 
 from classifeed_common.db import Database
-from classifeed_common.pacing.repeating import RepeatedWork
+from classifeed_common.loops import Loop, Looping
 from classifeed_receiver.store import queues
 
 _log = structlog.get_logger(__name__)
@@ -19,7 +18,7 @@ _BETWEEN_SHARDS_S: Final = 0.01
 _FORGET_EVERY_S: Final = 600.0
 
 
-class QueueTrimmer:
+class QueueTrimmer(Looping):
     """Trims all queues, a bounded number of elements of a shard per transaction. Any number of processes may run it.
 
     Args:
@@ -39,21 +38,13 @@ class QueueTrimmer:
         self._group_lifetime_s = group_lifetime_s
         self._failed_age_s = failed_age_s
         self._forgets_at = 0.0
-        self._work = RepeatedWork(
+        self.loop = Loop(
             self._trim_and_forget,
             period_s=interval_s,
             name="trimming",
             doing="trimming queues",
             effect="Elements that all groups have read are not removed, and the tables grow",
         )
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Trim until `stop` is set; faults are retried."""
-        await self._work.run(stop)
-
-    def blocked(self) -> Mapping[str, str]:
-        """Return the reason why queues cannot be trimmed, if this has failed for a while."""
-        return self._work.blocked()
 
     async def _trim_and_forget(self) -> None:
         await self.trim_once()

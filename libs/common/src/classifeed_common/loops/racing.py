@@ -1,0 +1,36 @@
+"""race: work that ends early when an event is set."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def race(stop: asyncio.Event, *works: Awaitable[T], grace_s: float = 0.0) -> list[asyncio.Task[T]]:
+    """Run works until one is done or `stop` is set, and return their tasks. The others are cancelled and have ended.
+
+    Use `cancelled()` of a task before `result()`: a work that lost has no result.
+
+    Args:
+        stop: event that ends the race.
+        works: works that run in parallel.
+        grace_s: seconds that the works have after `stop` before they are cancelled.
+    """
+    stopping = asyncio.create_task(stop.wait())
+    tasks = [asyncio.create_task(_await(work)) for work in works]
+    try:
+        await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        if grace_s and stop.is_set():
+            await asyncio.wait(tasks, timeout=grace_s, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (stopping, *tasks):
+            task.cancel()
+        await asyncio.wait([stopping, *tasks])
+    return tasks
+
+
+async def _await(work: Awaitable[T]) -> T:
+    return await work
