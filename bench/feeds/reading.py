@@ -18,11 +18,11 @@ from lxml import etree
 
 from classifeed.feeds.v1 import load_pb2
 from classifeed_devkit.testing.measuring.memory import peak_bytes
-from classifeed_processor.feed.batches import RunAddress
-from classifeed_processor.feed.first_pass import scan_feed
-from classifeed_processor.feed.second_pass import read_batches
-from classifeed_processor.feed.source.limits import Limits
-from classifeed_processor.feed.source.source import open_source
+from classifeed_feeds.batches import RunAddress
+from classifeed_feeds.first_pass import scan_feed
+from classifeed_feeds.second_pass import read_batches
+from classifeed_feeds.source.limits import Limits
+from classifeed_feeds.source.source import open_source
 
 
 def read_ours(path: Path) -> int:
@@ -38,7 +38,7 @@ def read_ours(path: Path) -> int:
 
 def read_lxml(path: Path, *, validate: bool = True) -> int:
     """Count the offers with lxml, each validated separately."""
-    definition = files("classifeed_processor.feed.formats.yml") / "yml-offer.xsd"
+    definition = files("classifeed_feeds.formats.yml") / "yml-offer.xsd"
     schema = etree.XMLSchema(etree.fromstring(definition.read_bytes()))
     offers = 0
     for _, offer in etree.iterparse(str(path), tag="offer", events=("end",), resolve_entities=False, huge_tree=True):

@@ -13,13 +13,13 @@ from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT, RawDocu
 from classifeed.feeds.v1 import load_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
 from classifeed.offers.v1.offer_pb2 import OfferContent
+from classifeed_feeds.batches import RunAddress
+from classifeed_feeds.first_pass import scan_feed
+from classifeed_feeds.second_pass import read_batches
+from classifeed_feeds.source.limits import Limits
+from classifeed_feeds.source.source import open_source
 from classifeed_offers.domain.documents import DueOffer, compose
 from classifeed_offers.domain.offers import Status
-from classifeed_processor.feed.batches import RunAddress
-from classifeed_processor.feed.first_pass import scan_feed
-from classifeed_processor.feed.second_pass import read_batches
-from classifeed_processor.feed.source.limits import Limits
-from classifeed_processor.feed.source.source import open_source
 
 FEEDS = Path(os.environ.get("CLASSIFEED_SHARED_DATA") or Path(__file__).parents[3] / "shared" / "data") / "feeds"
 _EPOCH_BEGINS = datetime(2026, 1, 1, tzinfo=UTC)

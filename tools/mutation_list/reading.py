@@ -6,9 +6,9 @@ from typing import Final
 
 from tools.mutation_list.mutation import Mutation
 
-_FEED: Final = "services/processor/src/classifeed_processor/feed"
+_FEED: Final = "libs/feeds/src/classifeed_feeds"
 _PLAIN: Final = f"{_FEED}/scanning/plain_offers.py"
-_PLAIN_TESTS: Final = "services/processor/tests/unit/feed/scanning/test_plain_offers.py"
+_PLAIN_TESTS: Final = "libs/feeds/tests/unit/scanning/test_plain_offers.py"
 
 MUTATIONS: Final = (
     Mutation(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from classifeed.feeds.v1 import load_pb2
-from classifeed_processor.domain.error_codes import ERROR, FAULTS, ISSUES
+from classifeed_feeds.error_codes import ERROR, FAULTS, ISSUES
 
 _HEAD = """# Error codes of feeds
 

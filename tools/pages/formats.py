@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from classifeed_processor.feed.formats.format import Format
-from classifeed_processor.feed.formats.google import GOOGLE_ATOM, GOOGLE_RSS
-from classifeed_processor.feed.formats.google.tags import TABLE as GOOGLE_TABLE
-from classifeed_processor.feed.formats.native import NATIVE
-from classifeed_processor.feed.formats.registry import FORMATS
-from classifeed_processor.feed.formats.yml import YML
-from classifeed_processor.feed.formats.yml.tags import TABLE as YML_TABLE
-from classifeed_processor.feed.mapping.extraction import TagTable
+from classifeed_feeds.formats.format import Format
+from classifeed_feeds.formats.google import GOOGLE_ATOM, GOOGLE_RSS
+from classifeed_feeds.formats.google.tags import TABLE as GOOGLE_TABLE
+from classifeed_feeds.formats.native import NATIVE
+from classifeed_feeds.formats.registry import FORMATS
+from classifeed_feeds.formats.yml import YML
+from classifeed_feeds.formats.yml.tags import TABLE as YML_TABLE
+from classifeed_feeds.mapping.extraction import TagTable
 from tools.pages.schema_table import read_schema, render_table
 
 _INDEX = """# Formats of feeds

@@ -15,12 +15,12 @@ from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.spool import run_folder
-from classifeed_processor.domain.faults import FeedFault
+from classifeed_feeds.faults import FeedFault
+from classifeed_feeds.locate import Place, locate_offer
+from classifeed_feeds.reading_thread import ReadingThread
+from classifeed_feeds.source.limits import DEFAULT_LIMITS
+from classifeed_feeds.source.source import ByteStream, SourceFile, open_source
 from classifeed_processor.domain.tasks import TaskKey
-from classifeed_processor.feed.locate import Place, locate_offer
-from classifeed_processor.feed.reading_thread import ReadingThread
-from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
-from classifeed_processor.feed.source.source import ByteStream, SourceFile, open_source
 from classifeed_processor.store import reading
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed_common.errors import FailedPrecondition
-from classifeed_processor.domain.faults import FeedFault
+from classifeed_feeds.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey, TaskState
 
 

@@ -10,7 +10,7 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.load_pb2 import LoadHold
 from classifeed.feeds.v1.offer_requests_pb2 import HoldDecision
 from classifeed_common.db import Tx, fetch_named, load_queries
-from classifeed_processor.domain.faults import FeedFault
+from classifeed_feeds.faults import FeedFault
 from classifeed_processor.domain.feed_order import FeedMarks, FetchOrder
 from classifeed_processor.domain.made_task import MadeTask
 from classifeed_processor.domain.tasks import TaskKey, TaskState, Window

@@ -25,6 +25,12 @@ from classifeed_common.rpc.status import from_rpc_error
 from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_devkit.testing.rpc import OpenChannel, StartServer
+from classifeed_feeds.batches import RunAddress
+from classifeed_feeds.faults import FeedFault
+from classifeed_feeds.first_pass import scan_feed
+from classifeed_feeds.second_pass import read_batches
+from classifeed_feeds.source.limits import DEFAULT_LIMITS
+from classifeed_feeds.source.source import SourceFile, open_source
 from classifeed_jobs import JobStore
 from classifeed_processor.app import locate_offer as locating
 from classifeed_processor.app.issues.export_issues import ExportIssues
@@ -32,13 +38,7 @@ from classifeed_processor.app.issues.read_issues import ReadIssues
 from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.app.runs.take_results import take_results
 from classifeed_processor.app.tasks.create_task import create_task
-from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
-from classifeed_processor.feed.batches import RunAddress
-from classifeed_processor.feed.first_pass import scan_feed
-from classifeed_processor.feed.second_pass import read_batches
-from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
-from classifeed_processor.feed.source.source import SourceFile, open_source
 from classifeed_processor.rpc.task_service import task_servicer
 from classifeed_processor.store import tasks
 

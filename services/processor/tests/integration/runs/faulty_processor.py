@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 from classifeed_common.runner import main
+from classifeed_feeds.scanning.scan import FeedScan
 from classifeed_processor.app.runs import send_run
 from classifeed_processor.bootstrap import SERVICE, build, prepare
-from classifeed_processor.feed.scanning.scan import FeedScan
 from classifeed_processor.settings import ProcessorSettings
 
 RAISES, KILLS = "raises in the reader", "kills the reader"

@@ -13,12 +13,12 @@ from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.db import Database
 from classifeed_common.errors import AlreadyExists
 from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_feeds.faults import FeedFault
+from classifeed_feeds.parser_version import PARSER_VERSION
 from classifeed_jobs import JobStore
 from classifeed_processor.app.tasks import create_task as making
 from classifeed_processor.app.tasks.create_task import create_task
-from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
-from classifeed_processor.feed.parser_version import PARSER_VERSION
 from classifeed_processor.store import reading, tasks
 
 PATCH = load_pb2.LOAD_MODE_PATCH

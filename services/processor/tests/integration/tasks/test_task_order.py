@@ -12,9 +12,9 @@ from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
 from classifeed_common.errors import Unavailable
 from classifeed_devkit.testing.campaigns import IS_LONG
+from classifeed_feeds.batches import RunDigest
 from classifeed_jobs import Snooze
 from classifeed_processor.domain.tasks import TaskKey
-from classifeed_processor.feed.batches import RunDigest
 from classifeed_processor.store import tasks
 
 from ..inline import BROKEN, GOOD, PAGE, Runner, sources

@@ -26,6 +26,8 @@ from classifeed_processor.domain.statistics import (
     unlisted_of,
 )
 
+from ...conftest import Load, WriteOffer, WriteYml
+
 
 def issue(code: str, field: str = "f", level: IssueLevel = ISSUE_LEVEL_ERROR) -> OfferError:
     return OfferError(error_id="i", external_id="a", level=level, kind=ISSUE_KIND_VALIDATION, code=code, field=field)
@@ -97,3 +99,14 @@ def test_issues_without_an_id_of_an_older_version_are_counted_only() -> None:
     assert unlisted_of(statistics, level=0, kind=0, code="") == {"PRICE_INVALID": 2}
     (count,) = statistics.issues
     assert (count.count, count.unlisted, list(count.sample_external_ids)) == (3, 2, ["b", "a"])
+
+
+def test_issues_of_a_read_feed_are_counted_by_code(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
+    flawed = [offer(f"a{n}", price=f"x{n}", extra="<picture>p</picture><picture>q</picture>") for n in range(150)]
+    records = load(yml(*flawed)).records
+    statistics = FeedStatistics()
+    kept = add_issues(statistics, [issue for record in records for issue in record.errors])
+    assert Counter(issue.code for issue in kept.rows) == {"PRICE_INVALID": 100, "PICTURE_URL_INVALID": 100}
+    assert {count.code: (count.count, count.further, count.unlisted) for count in statistics.issues} == {
+        "PRICE_INVALID": (150, 50, 0), "PICTURE_URL_INVALID": (150, 50, 0),
+    }  # fmt: skip

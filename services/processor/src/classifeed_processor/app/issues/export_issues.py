@@ -15,11 +15,11 @@ from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import EXPORT_FORMAT_XLSX, ExportFormat
 from classifeed_common.errors import ResourceExhausted
 from classifeed_common.spool import run_folder
+from classifeed_feeds.issue_words import IssueWords
 from classifeed_processor.app.issues.make_sheets import CsvSheet, XlsxSheet
 from classifeed_processor.app.issues.read_issues import ReadIssues
 from classifeed_processor.domain.issue_blocks import IssueFilter
 from classifeed_processor.domain.tasks import TaskKey
-from classifeed_processor.feed.issue_words import IssueWords
 
 MAX_EXPORTS: Final = 8
 """Maximum number of files that one process writes at a time."""

@@ -14,13 +14,13 @@ from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_common.db import Tx
 from classifeed_common.kafka import message_of
 from classifeed_common.telemetry.tracing import describe_span
+from classifeed_feeds.faults import FeedFault
 from classifeed_jobs import Fail, JobContext, Snooze
 from classifeed_processor.app.issues.schedule_packing import schedule_packing
 from classifeed_processor.app.runs.note_progress import FurthestBatch
 from classifeed_processor.app.runs.send_run import RunOvertaken, RunParts, RunStalled, Sent, send_nothing, send_run
 from classifeed_processor.app.tasks.finish_task import finish_task
 from classifeed_processor.app.tasks.report_load import report_begin, report_end, report_resumption
-from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.feed_order import FINISHED, FetchOrder
 from classifeed_processor.domain.tasks import TaskKey, TaskState, Window
 from classifeed_processor.store import tasks

@@ -18,20 +18,20 @@ from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobStore
 from classifeed_common.kafka import Message, message_of
 from classifeed_common.spool import run_folder
 from classifeed_common.telemetry.tracing import is_sampled, unrecorded
+from classifeed_feeds.batches import FinalizedBatch, RunAddress, RunDigest
+from classifeed_feeds.faults import FeedFault
+from classifeed_feeds.first_pass import scan_feed
+from classifeed_feeds.reading_thread import ReadingThread
+from classifeed_feeds.scanning.scan import FeedScan, require_mode
+from classifeed_feeds.second_pass import read_batches
+from classifeed_feeds.source.limits import DEFAULT_LIMITS
+from classifeed_feeds.source.source import open_source
 from classifeed_jobs import JobContext, JobStore, Progress
 from classifeed_processor.app.runs.limit_sellers import SellerWindows
 from classifeed_processor.app.runs.note_progress import FurthestBatch
 from classifeed_processor.app.runs.signal_tasks import TaskSignals
-from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import add_stage
 from classifeed_processor.domain.tasks import TaskKey, TaskState
-from classifeed_processor.feed.batches import FinalizedBatch, RunAddress, RunDigest
-from classifeed_processor.feed.first_pass import scan_feed
-from classifeed_processor.feed.reading_thread import ReadingThread
-from classifeed_processor.feed.scanning.scan import FeedScan, require_mode
-from classifeed_processor.feed.second_pass import read_batches
-from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
-from classifeed_processor.feed.source.source import open_source
 from classifeed_processor.metrics import READ_BYTES
 from classifeed_processor.store import results, tasks
 

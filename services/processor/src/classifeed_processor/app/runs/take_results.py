@@ -25,11 +25,11 @@ from classifeed.offers.v1.offer_pb2 import OFFER_CHANGE_ADDED, OFFER_CHANGE_UPDA
 from classifeed_common.db import Tx
 from classifeed_common.enum_names import name_of
 from classifeed_common.telemetry.tracing import entered
+from classifeed_feeds.faults import FeedFault
 from classifeed_jobs import JobStore
 from classifeed_processor.app.issues.schedule_packing import schedule_packing
 from classifeed_processor.app.tasks.finish_task import begin_next, finish_task
 from classifeed_processor.app.tasks.report_load import report_held, report_offers
-from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.issue_blocks import pack_chunks
 from classifeed_processor.domain.statistics import (
     NOTED_A_TASK,

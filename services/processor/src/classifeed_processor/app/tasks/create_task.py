@@ -19,12 +19,12 @@ from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import AlreadyExists
+from classifeed_feeds.parser_version import PARSER_VERSION
 from classifeed_jobs import JobStore
 from classifeed_processor.domain.feed_order import FINISHED_OR_COMING
 from classifeed_processor.domain.made_task import MadeTask
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.domain.wanted_task import WantedTask, read_request
-from classifeed_processor.feed.parser_version import PARSER_VERSION
 from classifeed_processor.store import tasks
 
 QUEUE: Final = "feed.process"

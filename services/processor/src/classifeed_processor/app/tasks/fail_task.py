@@ -10,10 +10,10 @@ import structlog
 from classifeed.feeds.v1 import task_pb2
 from classifeed_common.db import Tx
 from classifeed_common.ids import new_incident
+from classifeed_feeds.faults import FeedFault
 from classifeed_jobs import FailedJob, JobStore
 from classifeed_processor.app.tasks.cancel_task import end_canceled
 from classifeed_processor.app.tasks.finish_task import finish_task
-from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import tasks
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed_common.db import Tx
+from classifeed_feeds.faults import FeedFault
 from classifeed_jobs import JobStore
 from classifeed_processor.app.issues.schedule_packing import schedule_packing
 from classifeed_processor.app.tasks.report_load import report_end
-from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import tasks
 

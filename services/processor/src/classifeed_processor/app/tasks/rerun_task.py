@@ -10,10 +10,10 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FailedPrecondition, FieldViolation, InvalidArgument, ResourceExhausted
+from classifeed_feeds.parser_version import PARSER_VERSION
 from classifeed_jobs import JobStore
 from classifeed_processor.app.tasks.create_task import decision_at_start, enqueue_run
 from classifeed_processor.domain.tasks import TaskKey
-from classifeed_processor.feed.parser_version import PARSER_VERSION
 from classifeed_processor.store import reruns, tasks
 
 _log = structlog.get_logger(__name__)

@@ -13,8 +13,8 @@ from classifeed.feeds.v1.format_pb2 import (
 )
 from classifeed_common.errors import NotFound
 from classifeed_common.rpc.context import Context
-from classifeed_processor.feed.formats.format import Format
-from classifeed_processor.feed.formats.registry import FORMATS, format_named
+from classifeed_feeds.formats.format import Format
+from classifeed_feeds.formats.registry import FORMATS, format_named
 
 _KIND_NAMES: Final = {
     format_pb2.FORMAT_FILE_KIND_SAMPLE: "sample",

@@ -21,12 +21,12 @@ from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.idle_readers import disconnect_idle
 from classifeed_common.rpc.paging import read_page_values, write_page_values
+from classifeed_feeds.issue_words import IssueWords
 from classifeed_processor.app.issues.export_issues import ExportIssues
 from classifeed_processor.app.issues.read_issues import IssuePlace, ReadIssues
 from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.domain.issue_blocks import IssueFilter
 from classifeed_processor.domain.statistics import unlisted_of
-from classifeed_processor.feed.issue_words import IssueWords
 from classifeed_processor.rpc.task_service.requests import require_task, task_key
 
 _DEFAULT_PAGE_ERRORS: Final = 100
