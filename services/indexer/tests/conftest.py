@@ -205,7 +205,7 @@ class Indexer:
         return bool(cursors) and bool((await self.receiver.read(cursors, limit=1, wait_s=0)).next)
 
     async def stored_offsets(self) -> dict[int, int]:
-        return {key.shard: idx for key, idx in (await self.offsets.select()).items() if key.queue == 1 and idx}
+        return {key.shard: idx for key, idx in (await self.offsets.list_offsets()).items() if key.queue == 1 and idx}
 
 
 MakeIndexer = Callable[..., Indexer]

@@ -218,7 +218,7 @@ async def test_uploaded_offer_is_told_from_the_upload_to_the_search(
     async with db.transaction() as tx:
         new = NewUpload("shop", "default", 1, 1, "price.yml", None, "a" * 64, 1234)
         await uploads.insert(tx, upload_id, new)
-        stored = await uploads.get(tx, upload_id)
+        stored = await uploads.find(tx, upload_id)
     assert stored is not None
     world.load(1, lines={"a/b": [12]}, upload_id=str(upload_id))
     world.keep("a/b", 1)

@@ -100,7 +100,7 @@ async def test_offsets_that_went_back_behind_the_trim_go_on_where_the_queue_begi
     assert index.versions() == await live(registry)
     assert lost(client, "CURSOR_TRIMMED") > 0
     assert {sent.queue for sent in again.producer.sent} == {MAIN}, "nothing had to be filled again"
-    assert await again.offsets.refills.select() == {}
+    assert await again.offsets.refills.list_refills() == {}
 
 
 async def test_group_that_was_away_too_long_gets_its_shards_filled_again(
@@ -199,7 +199,7 @@ async def test_refill_goes_on_with_the_next_holder_where_it_stood(
             await dying.deliver_all()
     await dying.deliverer.lose(lease)
     await dying.leases.release(lease)
-    assert (await dying.offsets.refills.select())[shard].documents == 40
+    assert (await dying.offsets.refills.list_refills())[shard].documents == 40
     heir = make_indexer("heir")
     await heir.take(shard)
     await heir.settle()
@@ -285,7 +285,7 @@ async def test_refill_whose_elements_were_lost_begins_anew(
     if seen_by == "the next step":
         indexer.producer.sent.clear()
         assert await indexer.refiller.step_once()
-        [refill] = (await indexer.offsets.refills.select()).values()
+        [refill] = (await indexer.offsets.refills.list_refills()).values()
         assert (refill.documents, refill.last_idx) == (0, 0)
     await indexer.settle()
     assert {sent.pk for sent in indexer.producer.sent} == set(pks)
@@ -314,7 +314,7 @@ async def test_request_made_anew_is_not_covered_by_the_step_under_way(
 
     monkeypatch.setattr(indexer.receiver, "refill", refill_beside_a_request)
     await indexer.refiller.step_once()
-    [left] = (await indexer.offsets.refills.select()).values()
+    [left] = (await indexer.offsets.refills.list_refills()).values()
     assert (left.reason, left.documents, left.after) == ("second", 0, None)
 
 
@@ -325,13 +325,13 @@ async def test_zombie_notes_nothing(
     zombie = make_indexer("zombie")
     leases = await zombie.take(*ALL)
     await zombie.offsets.refills.request([3], "test")
-    [refill] = (await zombie.offsets.refills.select()).values()
+    [refill] = (await zombie.offsets.refills.list_refills()).values()
     async with indexer_database.connection() as connection:
         await connection.execute("UPDATE leases SET expires_at = clock_timestamp()")
     assert not await zombie.offsets.refills.finish(refill, leases[3])
     key = ShardQueue(EMERGENCY, 3)
     assert not await zombie.offsets.reposition(key, 0, 5, leases[3], refill="test")
-    assert (await zombie.offsets.select())[key] == 0
+    assert (await zombie.offsets.list_offsets())[key] == 0
     await make_indexer("heir").take(3)
     assert not await zombie.offsets.refills.finish(refill, leases[3])
 

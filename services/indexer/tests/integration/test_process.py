@@ -78,7 +78,7 @@ async def wait_until(holds: Callable[[], Awaitable[bool]]) -> None:
 async def shares(offsets: Offsets) -> list[int]:
     """Return the number of shards of each live holder, in ascending order."""
     counts: dict[str, int] = defaultdict(int)
-    for lease in (await offsets.select_holders(range(64))).values():
+    for lease in (await offsets.list_holders(range(64))).values():
         counts[lease.holder] += 1
     return sorted(counts.values())
 
@@ -106,7 +106,7 @@ async def test_pause_past_the_lease_and_kill(
 
     async def delivered() -> bool:
         ends = dict(await registry.fetch("SELECT shard, last_idx FROM shards WHERE queue = 1"))
-        stored = {key.shard: idx for key, idx in (await offsets.select()).items() if key.queue == 1 and idx}
+        stored = {key.shard: idx for key, idx in (await offsets.list_offsets()).items() if key.queue == 1 and idx}
         return stored == ends
 
     async def push(version: int) -> None:

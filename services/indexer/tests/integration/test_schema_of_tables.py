@@ -3,11 +3,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from classifeed_common.db import Database
+from classifeed_common.db import Database, load_queries
 from classifeed_common.db.migrations import check_drift
 from classifeed_devkit.testing.plans import scanned_tables
 from classifeed_indexer.domain.shards import lease_names
-from classifeed_indexer.store.offsets import SQL
 from classifeed_indexer.store.tables import metadata
 
 
@@ -48,13 +47,13 @@ async def test_no_hot_query_scans_a_large_table(indexer_database: Database) -> N
     moves = {"queues": [1] * 8, "shards": list(range(8)), "expected": [1] * 8, "idxs": [2] * 8}
     hot: dict[str, dict[str, Any]] = {
         "add_offsets": {**group, "shard": 3, "queues": [1, 2]},
-        "select_offsets": group,
+        "list_offsets": group,
         "hold_leases": {"names": few, "holders": ["h"] * 8, "fences": [1] * 8},
         "move_offsets": {**group, **moves},
-        "select_holders": {"names": names},
+        "list_holders": {"names": names},
         "reposition": {**group, "queue": 1, "shard": 3, "expected": 1, "idx": 2},
         "request_refills": {**group, "shards": [3], "reason": "test"},
-        "select_refills": group,
+        "list_refills": group,
         "advance_refill": {
             **refill,
             "after_hash": 1,
@@ -65,7 +64,10 @@ async def test_no_hot_query_scans_a_large_table(indexer_database: Database) -> N
         },
         "finish_refill": refill,
     }
+    files = ("offsets.sql", "refills.sql", "holding.sql")
+    statements = {name: sql for file in files for name, sql in load_queries("classifeed_indexer.store", file).items()}
+    assert hot.keys() == statements.keys()
     async with indexer_database.connection() as connection:
         await connection.execute("ANALYZE")
         for name, parameters in hot.items():
-            assert await scanned_tables(connection, SQL[name], parameters) == set(), name
+            assert await scanned_tables(connection, statements[name], parameters) == set(), name

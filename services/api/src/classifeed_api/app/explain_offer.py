@@ -128,7 +128,7 @@ class ExplainOffer:
 
     async def _find_link(self, key: NamespaceKey, wait_s: float) -> Link | Unknown | None:
         """Return the feed of the namespace with the loader's state of it; None if there is no feed."""
-        feed = await self._read("feed", lambda tx: feeds.get(tx, key), wait_s)
+        feed = await self._read("feed", lambda tx: feeds.find(tx, key), wait_s)
         if feed is UNKNOWN:
             return UNKNOWN
         if feed is None or feed.is_removed:
@@ -149,7 +149,7 @@ class ExplainOffer:
             upload_id = UUID(load.task.upload_id)
         except ValueError:
             return None
-        return await self._read("upload", lambda tx: uploads.get(tx, upload_id), wait_s)
+        return await self._read("upload", lambda tx: uploads.find(tx, upload_id), wait_s)
 
     async def _read(self, what: str, read: Callable[[Tx], Awaitable[Row]], wait_s: float) -> Row | Unknown:
         """Return the result of a read of the api's database; UNKNOWN if it fails with a transient fault."""

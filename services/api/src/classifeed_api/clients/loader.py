@@ -82,7 +82,7 @@ class LoaderClient:
         request = ListSourcesRequest(after=after)
         return (await self.stub.ListSources(request, timeout=self._states_timeout_s)).names
 
-    async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
+    async def list_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
         """Return a state for each resource name, in order; feed_version is 0 for an unknown one.
 
         Raises:

@@ -17,9 +17,9 @@ SELECT_DUE: Final = _SQL["select_due"]
 ADVANCE_PUBLISHED: Final = _SQL["advance_published"]
 
 
-async def get(tx: Tx, key: NamespaceKey) -> Feed | None:
+async def find(tx: Tx, key: NamespaceKey) -> Feed | None:
     """Return the feed of a namespace, even a removed one."""
-    cursor = await tx.execute(_SQL["get_feed"], key._asdict())
+    cursor = await tx.execute(_SQL["find_feed"], key._asdict())
     row = await cursor.fetchone()
     return feed_of(row) if row else None
 
@@ -46,27 +46,27 @@ async def newest_upload(tx: Tx, key: NamespaceKey) -> int:
     return int(version)
 
 
-async def require(tx: Tx, key: NamespaceKey) -> Feed:
+async def get(tx: Tx, key: NamespaceKey) -> Feed:
     """Return the source of a namespace: its feed by link, its uploads, or its removed feed.
 
     Raises:
         NotFound: the namespace never had a feed or an upload.
     """
-    feed = await get(tx, key)
+    feed = await find(tx, key)
     found = await find_uploads(tx, key, feed) or feed
     if found is None:
         raise not_found(key)
     return found
 
 
-async def require_link(tx: Tx, key: NamespaceKey) -> Feed:
+async def get_link(tx: Tx, key: NamespaceKey) -> Feed:
     """Return the feed by link of a namespace.
 
     Raises:
         NotFound: the namespace never had a feed or an upload.
         FailedPrecondition: the feed was deleted, or the namespace is filled by uploads only.
     """
-    feed = await require(tx, key)
+    feed = await get(tx, key)
     feed.require_there()
     feed.require_link()
     return feed

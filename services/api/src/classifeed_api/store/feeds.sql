@@ -1,4 +1,4 @@
--- name: get_feed
+-- name: find_feed
 SELECT seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
   FROM feed
  WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s

@@ -58,16 +58,16 @@ async def delete_unstored(tx: Tx, upload_id: UUID) -> bool:
     return cursor.rowcount > 0
 
 
-async def get(tx: Tx, upload_id: UUID) -> Upload | None:
+async def find(tx: Tx, upload_id: UUID) -> Upload | None:
     """Return an upload by its id."""
-    rows = await fetch_as(tx, Upload, _SQL["get_upload"], {"upload_id": upload_id})
+    rows = await fetch_as(tx, Upload, _SQL["find_upload"], {"upload_id": upload_id})
     return rows[0] if rows else None
 
 
-async def get_by_request(tx: Tx, seller_id: str, request_id: str) -> Upload | None:
+async def find_by_request(tx: Tx, seller_id: str, request_id: str) -> Upload | None:
     """Return the upload with a request_id."""
     parameters = {"seller_id": seller_id, "request_id": request_id}
-    rows = await fetch_as(tx, Upload, _SQL["get_upload_by_request"], parameters)
+    rows = await fetch_as(tx, Upload, _SQL["find_upload_by_request"], parameters)
     return rows[0] if rows else None
 
 

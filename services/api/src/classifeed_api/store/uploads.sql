@@ -18,13 +18,13 @@ SELECT EXISTS (SELECT FROM uploads WHERE seller_id = %(seller_id)s AND request_i
 -- name: delete_unstored
 DELETE FROM uploads WHERE upload_id = %(upload_id)s AND NOT stored
 
--- name: get_upload
+-- name: find_upload
 SELECT upload_id, seller_id, namespace, mode, disposition, file_name, sha256, size_bytes, task_id, created_at,
        allow_removals, default_currency, allow_changes
   FROM uploads
  WHERE upload_id = %(upload_id)s
 
--- name: get_upload_by_request
+-- name: find_upload_by_request
 SELECT upload_id, seller_id, namespace, mode, disposition, file_name, sha256, size_bytes, task_id, created_at,
        allow_removals, default_currency, allow_changes
   FROM uploads

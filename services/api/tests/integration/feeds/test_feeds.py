@@ -246,7 +246,7 @@ async def test_change_waits_for_the_one_under_way_and_sees_it(api: Any, db: Data
 
     async with db.transaction() as tx:
         await task_line.lock(tx, key)
-        paused = await feeds.update(tx, replace(await feeds.require(tx, key), status=FEED_STATUS_PAUSED))
+        paused = await feeds.update(tx, replace(await feeds.get(tx, key), status=FEED_STATUS_PAUSED))
         call = asyncio.ensure_future(_outcome(calls[what]()))
         while not await is_waiting():
             assert not call.done()

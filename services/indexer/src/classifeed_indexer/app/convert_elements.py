@@ -76,7 +76,7 @@ class ConvertElements:
 
     async def _converter(self, epoch: int) -> Converter:
         if epoch not in self._converters:
-            schema = await self._receiver.get_schema(epoch)
+            schema = await self._receiver.find_schema(epoch)
             converter = None if schema is None else Converter(schema)
             self._converters[epoch] = (converter, self._clock.monotonic_s())
         converter = self._converters[epoch][0]

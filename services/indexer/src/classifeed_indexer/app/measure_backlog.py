@@ -19,10 +19,10 @@ async def measure_backlog(clients: Sequence[tuple[ReceiverClient, Offsets]], gro
     """
     found = {}
     for receiver, offsets in clients:
-        ends = await receiver.get_ends(group)
-        stored = await offsets.select()  # after the ends, so that elements delivered meanwhile do not count
+        ends = await receiver.list_ends(group)
+        stored = await offsets.list_offsets()  # after the ends, so that elements delivered meanwhile do not count
         keys = {key for key in ends.keys() | stored.keys() if key.queue in QUEUES}
         waiting = [key for key in keys if stored.get(key, 0) != (ends[key].last_idx if key in ends else 0)]
         found[receiver.client] = len(waiting)
-        found[f"{receiver.client}_refills"] = len(await offsets.refills.select())
+        found[f"{receiver.client}_refills"] = len(await offsets.refills.list_refills())
     return found

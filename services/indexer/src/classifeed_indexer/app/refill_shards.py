@@ -74,7 +74,7 @@ class ShardRefiller:
         Raises:
             DomainError, psycopg.Error: the receiver or the database is unavailable.
         """
-        self._known = await self._refills.select()
+        self._known = await self._refills.list_refills()
         waiting: list[Refill] = []
         has_stepped = False
         for shard, refill in self._known.items():
@@ -126,7 +126,7 @@ class ShardRefiller:
 
     async def _check(self, waiting: list[Refill]) -> None:
         """Restart refills whose elements the receiver lost before they were delivered."""
-        ends = await self._receiver.get_ends("")
+        ends = await self._receiver.list_ends("")
         for refill in waiting:
             last_idx = ends.get(ShardQueue(EMERGENCY, refill.shard), QueueEnds()).last_idx
             if last_idx < refill.last_idx:

@@ -49,7 +49,7 @@ async def reposition_shard(
     """
     key = lost_queue(error)
     assert key is not None
-    ends = (await receiver.get_ends(group)).get(key, QueueEnds())
+    ends = (await receiver.list_ends(group)).get(key, QueueEnds())
     if error.reason == CURSOR_TRIMMED:
         idx, is_delivered = ends.trimmed_idx, ends.delivered_idx >= ends.trimmed_idx
     else:

@@ -120,7 +120,7 @@ class ReceiverClient:
         request = ReportProgressRequest(group=group, client=self.client, cursors=map(_cursor_of, offsets.items()))
         await response_of(self._queue.ReportProgress(request))
 
-    async def get_ends(self, group: str) -> dict[ShardQueue, QueueEnds]:
+    async def list_ends(self, group: str) -> dict[ShardQueue, QueueEnds]:
         """Return the ends of each queue and the group's reported offsets; queues without elements are left out."""
         request = GetQueueEndsRequest(client=self.client, group=group)
         response = await response_of(self._queue.GetQueueEnds(request))
@@ -141,7 +141,7 @@ class ReceiverClient:
         following = RegistryPosition(response.next.hash, response.next.pk) if response.HasField("next") else None
         return RefillStep(response.elements, response.last_idx, following)
 
-    async def get_schema(self, epoch: int) -> Schema | None:
+    async def find_schema(self, epoch: int) -> Schema | None:
         """Return the schema of an epoch; None when there is none."""
         try:
             return await response_of(self._schemas.GetSchema(GetSchemaRequest(client=self.client, epoch=epoch)))

@@ -33,9 +33,9 @@ class IndexerService(IndexerServiceServicer):
     async def GetStatus(self, request: GetIndexerStatusRequest, context: Context) -> IndexerStatus:
         """Return the delivered offsets, the holder and the refill of each shard."""
         offsets = self._offsets_of(request.client)
-        holders = await offsets.select_holders(range(SHARDS))
-        delivered = sorted((await offsets.select()).items())
-        refills = await offsets.refills.select()
+        holders = await offsets.list_holders(range(SHARDS))
+        delivered = sorted((await offsets.list_offsets()).items())
+        refills = await offsets.refills.list_refills()
         shards = []
         for shard in range(SHARDS):
             holder = holders.get(shard)

@@ -8,7 +8,7 @@ from typing import Final
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.lease import Lease
 
-_HOLD_LEASES: Final = load_queries(__package__)["hold_leases"]
+_SQL: Final = load_queries(__package__, "holding.sql")
 
 
 async def hold_leases(tx: Tx, leases: Mapping[int, Lease]) -> frozenset[int]:
@@ -22,7 +22,7 @@ async def hold_leases(tx: Tx, leases: Mapping[int, Lease]) -> frozenset[int]:
     """
     shard_of = {lease.name: shard for shard, lease in leases.items()}
     cursor = await tx.execute(
-        _HOLD_LEASES,
+        _SQL["hold_leases"],
         {
             "names": [lease.name for lease in leases.values()],
             "holders": [lease.holder for lease in leases.values()],

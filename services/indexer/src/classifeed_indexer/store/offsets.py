@@ -12,7 +12,7 @@ from classifeed_indexer.domain.shards import QUEUES, ShardQueue, lease_name
 from classifeed_indexer.store.holding import hold_leases
 from classifeed_indexer.store.refills import Refills
 
-SQL: Final = load_queries(__package__)
+_SQL: Final = load_queries(__package__, "offsets.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class Offsets:
         """Return the offsets of a shard; those of a new group begin at 0."""
         parameters = {"group": self._group, "client": self._client, "shard": shard, "queues": list(QUEUES)}
         async with self._database.transaction() as tx:
-            await tx.execute(SQL["add_offsets"], parameters)
-            offsets = await self._select(tx)
+            await tx.execute(_SQL["add_offsets"], parameters)
+            offsets = await self._list(tx)
         return {key: idx for key, idx in offsets.items() if key.shard == shard}
 
-    async def select(self) -> dict[ShardQueue, int]:
+    async def list_offsets(self) -> dict[ShardQueue, int]:
         """Return all offsets."""
         async with self._database.connection() as connection:
-            return await self._select(connection)
+            return await self._list(connection)
 
     async def move(self, moves: Sequence[Move], leases: Mapping[int, Lease]) -> Moved:
         """Move the offsets of held shards from their expected values to new ones, in one transaction.
@@ -67,7 +67,7 @@ class Offsets:
             held = await hold_leases(tx, leases)
             ours = [move for move in moves if move.key.shard in held]
             cursor = await tx.execute(
-                SQL["move_offsets"],
+                _SQL["move_offsets"],
                 {
                     "group": self._group,
                     "client": self._client,
@@ -104,19 +104,19 @@ class Offsets:
                 "expected": expected,
                 "idx": idx,
             }
-            if (await tx.execute(SQL["reposition"], parameters)).rowcount == 0:
+            if (await tx.execute(_SQL["reposition"], parameters)).rowcount == 0:
                 return False
             if refill is not None:
                 await self.refills.request_in(tx, [key.shard], refill)
             return True
 
-    async def select_holders(self, shards: Sequence[int]) -> dict[int, Lease]:
+    async def list_holders(self, shards: Sequence[int]) -> dict[int, Lease]:
         """Return the unexpired leases by shard."""
         names = {lease_name(self._group, self._client, shard): shard for shard in shards}
         async with self._database.connection() as connection:
-            rows = await (await connection.execute(SQL["select_holders"], {"names": list(names)})).fetchall()
+            rows = await (await connection.execute(_SQL["list_holders"], {"names": list(names)})).fetchall()
         return {names[name]: Lease(name, holder, fence) for name, holder, fence in rows}
 
-    async def _select(self, tx: Tx) -> dict[ShardQueue, int]:
-        cursor = await tx.execute(SQL["select_offsets"], {"group": self._group, "client": self._client})
+    async def _list(self, tx: Tx) -> dict[ShardQueue, int]:
+        cursor = await tx.execute(_SQL["list_offsets"], {"group": self._group, "client": self._client})
         return {ShardQueue(queue, shard): idx for queue, shard, idx in await cursor.fetchall()}

@@ -12,7 +12,7 @@ from classifeed_common.lease import Lease
 from classifeed_indexer.domain.refilling import RefillStep, RegistryPosition
 from classifeed_indexer.store.holding import hold_leases
 
-SQL: Final = load_queries(__package__)
+_SQL: Final = load_queries(__package__, "refills.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class Refills:
         self._database = database
         self._key = {"group": group, "client": client}
 
-    async def select(self) -> dict[int, Refill]:
+    async def list_refills(self) -> dict[int, Refill]:
         """Return all refills by shard."""
         async with self._database.connection() as connection:
-            rows = await (await connection.execute(SQL["select_refills"], self._key)).fetchall()
+            rows = await (await connection.execute(_SQL["list_refills"], self._key)).fetchall()
         return {
             row[0]: Refill(
                 row[0], row[1], row[2], None if row[3] is None else RegistryPosition(row[3], row[4]), *row[5:]
@@ -63,7 +63,7 @@ class Refills:
 
     async def request_in(self, tx: Tx, shards: Sequence[int], reason: str) -> None:
         """`request` inside a transaction of the caller."""
-        await tx.execute(SQL["request_refills"], {**self._key, "shards": list(shards), "reason": reason})
+        await tx.execute(_SQL["request_refills"], {**self._key, "shards": list(shards), "reason": reason})
 
     async def advance(self, refill: Refill, step: RefillStep, lease: Lease) -> bool:
         """Store a step; return False, without a write, if the lease is lost or the refill was requested again."""
@@ -87,4 +87,4 @@ class Refills:
         async with self._database.transaction() as tx:
             if not await hold_leases(tx, {refill.shard: lease}):
                 return False
-            return (await tx.execute(SQL[name], parameters)).rowcount > 0
+            return (await tx.execute(_SQL[name], parameters)).rowcount > 0

@@ -42,7 +42,7 @@ class FetchWaits(NamedTuple):
 async def complete_fetch(tx: Tx, key: FetchKey, completion: Completion, waits: FetchWaits) -> None:
     """Complete an open fetch and schedule the next one of its source."""
     source = await fetching.lock_source(tx, key)
-    fetch = await fetching.read_fetch(tx, key)
+    fetch = await fetching.find_fetch(tx, key)
     assert source is not None
     assert fetch is not None
     await fetching.end(tx, key, completion)
@@ -72,7 +72,7 @@ async def fail_fetch(tx: Tx, key: FetchKey, job: FailedJob, waits: FetchWaits) -
     """Complete the open fetch of a job that failed permanently: no job will run it again."""
     # All writers lock the source before its fetches.
     source = await fetching.lock_source(tx, key)
-    fetch = await fetching.read_fetch(tx, key)
+    fetch = await fetching.find_fetch(tx, key)
     if source is None or fetch is None or fetch.is_ended:
         return
     incident = job.incident or new_incident()

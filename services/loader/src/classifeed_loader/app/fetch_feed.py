@@ -61,7 +61,7 @@ async def _begin(ctx: JobContext, dependencies: FetchDependencies, key: FetchKey
     """Mark the fetch as running; return None if it is completed, before or here."""
     async with ctx.guarded_transaction() as tx:
         source = await fetching.lock_source(tx, key)
-        fetch = await fetching.read_fetch(tx, key)
+        fetch = await fetching.find_fetch(tx, key)
         if source is None or fetch is None:
             raise Fail(f"there is no {key.name}")
         if fetch.is_ended:

@@ -28,7 +28,7 @@ async def run_source(
         await sources.put(tx, [source], min_interval_s=min_interval_s)
         found = await queueing.find_request(tx, source.seller_id, request.request_id)
         if found is None:
-            known = await sources.get(tx, source.seller_id, source.namespace)
+            known = await sources.find(tx, source.seller_id, source.namespace)
             assert known is not None
             feed_version, status = known
             if status == feed_pb2.FEED_STATUS_REMOVED:

@@ -78,13 +78,13 @@ class FeedSourceService(FeedSourceServiceServicer):
             self._database, self._jobs, request, min_interval_s=self._min_interval_s, timeout_s=remaining_s()
         )
         self._on_change()
-        return await self._require_fetch(key)
+        return await self._get_fetch(key)
 
     async def GetSourceStates(self, request: GetSourceStatesRequest, context: Context) -> GetSourceStatesResponse:
         """Return the fetch state for each name, in order."""
         names = [_namespace("names", name) for name in request.names]
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            return GetSourceStatesResponse(states=await sources.get_states(tx, names))
+            return GetSourceStatesResponse(states=await sources.list_states(tx, names))
 
     async def ListSources(self, request: ListSourcesRequest, context: Context) -> ListSourcesResponse:
         """Return a page of the namespaces whose source is not removed."""
@@ -104,7 +104,7 @@ class FeedSourceService(FeedSourceServiceServicer):
             key = FetchKey.parse(request.name)
         except ValueError as error:
             raise _wrong("name", str(error)) from error
-        return await self._require_fetch(key)
+        return await self._get_fetch(key)
 
     async def ListFetches(self, request: ListFetchesRequest, context: Context) -> ListFetchesResponse:
         """Return a page of a namespace's fetches, newest first."""
@@ -116,9 +116,9 @@ class FeedSourceService(FeedSourceServiceServicer):
         token = str(fetches[limit - 1].fetch_id) if len(fetches) > limit else ""
         return ListFetchesResponse(fetches=fetches[:limit], next_page_token=token)
 
-    async def _require_fetch(self, key: FetchKey) -> Fetch:
+    async def _get_fetch(self, key: FetchKey) -> Fetch:
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            fetch = await reading.get_fetch(tx, key)
+            fetch = await reading.find_fetch(tx, key)
         if fetch is None:
             raise NotFound(
                 "FETCH_NOT_FOUND", f"There is no {key.name}, or it is so old that it was removed. List the fetches."

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from classifeed.feeds.v1 import feed_pb2
 from classifeed_common.db import Tx, load_queries
 from classifeed_loader.domain.fetches import FetchKey
 
-_LIST_ENDED = load_queries(__package__, "cleaning.sql")["list_ended"]
+_SQL: Final = load_queries(__package__, "cleaning.sql")
 
 
 async def list_ended(tx: Tx, after: FetchKey, limit: int) -> list[tuple[FetchKey, str]]:
@@ -17,4 +19,4 @@ async def list_ended(tx: Tx, after: FetchKey, limit: int) -> list[tuple[FetchKey
         "loaded": feed_pb2.FETCH_OUTCOME_LOADED,
         "removed": feed_pb2.FEED_STATUS_REMOVED,
     }
-    return [(FetchKey(*row[:3]), row[3]) for row in await (await tx.execute(_LIST_ENDED, parameters)).fetchall()]
+    return [(FetchKey(*row[:3]), row[3]) for row in await (await tx.execute(_SQL["list_ended"], parameters)).fetchall()]

@@ -10,42 +10,31 @@ from classifeed_loader.domain.completions import Completion
 from classifeed_loader.domain.fetches import FetchKey, FetchState, StoredFile
 from classifeed_loader.domain.sources import Source
 
-_SQL = load_queries(__package__, "fetching.sql")
-_LOCK_SOURCE = _SQL["lock_source"]
-_READ_FETCH = _SQL["read_fetch"]
-_BEGIN_FETCH = _SQL["begin_fetch"]
-_NOTE_WAIT = _SQL["note_wait"]
-_NOTE_FILE = _SQL["note_file"]
-_END_FETCH = _SQL["end_fetch"]
-_NOTE_SUCCESS = _SQL["note_success"]
-_NOTE_FAILURE = _SQL["note_failure"]
-_MAKE_DUE = _SQL["make_due"]
-_LIST_OLD = _SQL["list_old"]
-_DELETE_FETCH = _SQL["delete_fetch"]
+_SQL: Final = load_queries(__package__, "fetching.sql")
 
 _TRIM_LIMIT: Final = 20
 
 
 async def lock_source(tx: Tx, key: FetchKey) -> Source | None:
     """Return the source of a fetch, locked until the transaction ends; None if there is none."""
-    rows = await fetch_as(tx, Source, _LOCK_SOURCE, key._asdict())
+    rows = await fetch_as(tx, Source, _SQL["lock_source"], key._asdict())
     return rows[0] if rows else None
 
 
-async def read_fetch(tx: Tx, key: FetchKey) -> FetchState | None:
+async def find_fetch(tx: Tx, key: FetchKey) -> FetchState | None:
     """Return the state of a fetch; None if there is none."""
-    row = await (await tx.execute(_READ_FETCH, key._asdict())).fetchone()
+    row = await (await tx.execute(_SQL["find_fetch"], key._asdict())).fetchone()
     return None if row is None else FetchState(*row)
 
 
 async def begin(tx: Tx, key: FetchKey) -> None:
     """Mark the fetch as running; its first start time is kept."""
-    await tx.execute(_BEGIN_FETCH, {**key._asdict(), "running": feed_pb2.FETCH_OUTCOME_RUNNING})
+    await tx.execute(_SQL["begin_fetch"], {**key._asdict(), "running": feed_pb2.FETCH_OUTCOME_RUNNING})
 
 
 async def note_wait(tx: Tx, key: FetchKey, message: str) -> None:
     """Mark the fetch as queued again, with the reason."""
-    await tx.execute(_NOTE_WAIT, {**key._asdict(), "queued": feed_pb2.FETCH_OUTCOME_QUEUED, "message": message})
+    await tx.execute(_SQL["note_wait"], {**key._asdict(), "queued": feed_pb2.FETCH_OUTCOME_QUEUED, "message": message})
 
 
 async def note_file(
@@ -60,7 +49,7 @@ async def note_file(
         "etag": etag,
         "last_modified": last_modified,
     }
-    await tx.execute(_NOTE_FILE, {**key._asdict(), **columns})
+    await tx.execute(_SQL["note_file"], {**key._asdict(), **columns})
 
 
 async def end(tx: Tx, key: FetchKey, completion: Completion) -> None:
@@ -73,12 +62,12 @@ async def end(tx: Tx, key: FetchKey, completion: Completion) -> None:
         "http_status": completion.http_status,
         "size_bytes": completion.size_bytes,
     }
-    await tx.execute(_END_FETCH, {**key._asdict(), **columns})
+    await tx.execute(_SQL["end_fetch"], {**key._asdict(), **columns})
 
 
 async def note_success(tx: Tx, key: FetchKey, *, min_interval_s: float) -> None:
     """Record the success of a fetch at its source: the file for the next conditional request, and no failures."""
-    await tx.execute(_NOTE_SUCCESS, {**key._asdict(), "min_interval_s": min_interval_s})
+    await tx.execute(_SQL["note_success"], {**key._asdict(), "min_interval_s": min_interval_s})
 
 
 async def note_failure(
@@ -86,21 +75,21 @@ async def note_failure(
 ) -> None:
     """Count a failure of the source; its next fetch backs off by the number of failures."""
     waits = {"min_interval_s": min_interval_s, "backoff_base_s": backoff_base_s, "retry_after_s": retry_after_s}
-    await tx.execute(_NOTE_FAILURE, {**key._asdict(), **waits})
+    await tx.execute(_SQL["note_failure"], {**key._asdict(), **waits})
 
 
 async def make_due(tx: Tx, key: FetchKey) -> None:
     """Make the source due at once, if it is scheduled."""
-    await tx.execute(_MAKE_DUE, key._asdict())
+    await tx.execute(_SQL["make_due"], key._asdict())
 
 
 async def list_old(tx: Tx, key: FetchKey, *, kept: int) -> list[FetchKey]:
     """Return some completed fetches that created no task and are older than the newest `kept` of them."""
     limits = {"kept": kept, "limit": _TRIM_LIMIT, "loaded": feed_pb2.FETCH_OUTCOME_LOADED}
-    rows = await (await tx.execute(_LIST_OLD, {**key._asdict(), **limits})).fetchall()
+    rows = await (await tx.execute(_SQL["list_old"], {**key._asdict(), **limits})).fetchall()
     return [key._replace(fetch_id=fetch_id) for (fetch_id,) in rows]
 
 
 async def delete(tx: Tx, key: FetchKey) -> None:
     """Delete a fetch."""
-    await tx.execute(_DELETE_FETCH, key._asdict())
+    await tx.execute(_SQL["delete_fetch"], key._asdict())

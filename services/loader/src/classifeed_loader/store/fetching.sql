@@ -8,7 +8,7 @@ FROM feed_loader_task
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
 FOR NO KEY UPDATE
 
--- name: read_fetch
+-- name: find_fetch
 SELECT feed_version, forced, ended_at IS NOT NULL, http_status, bytes, sha256
 FROM feed_fetches
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND feed_loader_result_id = %(fetch_id)s

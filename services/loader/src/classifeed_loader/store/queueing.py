@@ -8,12 +8,7 @@ from classifeed.feeds.v1 import feed_pb2
 from classifeed_common.db import Tx, load_queries
 from classifeed_loader.domain.fetches import FetchKey
 
-_SQL = load_queries(__package__, "queueing.sql")
-_QUEUE_DUE = _SQL["queue_due"]
-_NEXT_DUE = _SQL["next_due"]
-_COUNT_DUE = _SQL["count_due"]
-_INSERT_REQUEST = _SQL["insert_request"]
-_FIND_REQUEST = _SQL["find_request"]
+_SQL: Final = load_queries(__package__, "queueing.sql")
 
 _COUNT_LIMIT: Final = 100_000
 _QUEUED: Final = {"queued": feed_pb2.FETCH_OUTCOME_QUEUED}
@@ -27,19 +22,19 @@ async def queue_due(tx: Tx, *, limit: int, min_interval_s: float) -> list[FetchK
         "limit": limit,
         "min_interval_s": min_interval_s,
     }
-    rows = await (await tx.execute(_QUEUE_DUE, parameters)).fetchall()
+    rows = await (await tx.execute(_SQL["queue_due"], parameters)).fetchall()
     return sorted((FetchKey(*row) for row in rows), key=lambda key: key.fetch_id)
 
 
 async def next_due_s(tx: Tx) -> float | None:
     """Return the seconds until the next source is due, negative if one is overdue; None if nothing is scheduled."""
-    row = await (await tx.execute(_NEXT_DUE)).fetchone()
+    row = await (await tx.execute(_SQL["next_due"])).fetchone()
     return None if row is None else row[0]
 
 
 async def count_due(tx: Tx) -> int:
     """Return the number of due sources, counted up to 100,000."""
-    row = await (await tx.execute(_COUNT_DUE, {"limit": _COUNT_LIMIT})).fetchone()
+    row = await (await tx.execute(_SQL["count_due"], {"limit": _COUNT_LIMIT})).fetchone()
     return 0 if row is None else int(row[0])
 
 
@@ -56,11 +51,11 @@ async def insert_request(
         "forced": forced,
         "request_id": request_id,
     }
-    row = await (await tx.execute(_INSERT_REQUEST, parameters)).fetchone()
+    row = await (await tx.execute(_SQL["insert_request"], parameters)).fetchone()
     return None if row is None else FetchKey(*row)
 
 
 async def find_request(tx: Tx, seller_id: str, request_id: str) -> FetchKey | None:
     """Return the fetch that a request created; None if there is none."""
-    row = await (await tx.execute(_FIND_REQUEST, {"seller_id": seller_id, "request_id": request_id})).fetchone()
+    row = await (await tx.execute(_SQL["find_request"], {"seller_id": seller_id, "request_id": request_id})).fetchone()
     return None if row is None else FetchKey(*row)

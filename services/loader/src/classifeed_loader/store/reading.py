@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from classifeed.feeds.v1.feed_pb2 import Fetch
 from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_loader.domain.fetches import NOT_MODIFIED, FetchKey
 
-_SQL = load_queries(__package__, "reading.sql")
-_GET_FETCH = _SQL["get_fetch"]
-_LIST_FETCHES = _SQL["list_fetches"]
+_SQL: Final = load_queries(__package__, "reading.sql")
 
 
-async def get_fetch(tx: Tx, key: FetchKey) -> Fetch | None:
+async def find_fetch(tx: Tx, key: FetchKey) -> Fetch | None:
     """Return one fetch; None if there is none."""
-    rows = await fetch_named(tx, _GET_FETCH, key._asdict())
+    rows = await fetch_named(tx, _SQL["find_fetch"], key._asdict())
     return fetch_message(rows[0]) if rows else None
 
 
 async def list_fetches(tx: Tx, seller_id: str, namespace: str, *, before: int, limit: int) -> list[Fetch]:
     """Return fetches of a namespace with ids below `before`, newest first."""
     parameters = {"seller_id": seller_id, "namespace": namespace, "before": before, "limit": limit}
-    return [fetch_message(row) for row in await fetch_named(tx, _LIST_FETCHES, parameters)]
+    return [fetch_message(row) for row in await fetch_named(tx, _SQL["list_fetches"], parameters)]
 
 
 def fetch_message(row: Any) -> Fetch:

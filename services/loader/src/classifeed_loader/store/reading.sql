@@ -1,6 +1,6 @@
 -- Reads of fetches for the gRPC service.
 
--- name: get_fetch
+-- name: find_fetch
 SELECT seller_id, namespace, feed_loader_result_id, feed_version, trigger, forced, outcome, code, message, http_status,
        bytes, sha256, final_url, task, created_at, started_at, downloaded_at, ended_at
 FROM feed_fetches

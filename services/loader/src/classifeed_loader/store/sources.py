@@ -11,12 +11,7 @@ from classifeed.feeds.v1.feed_source_service_pb2 import SourceRecord
 from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_loader.store.reading import fetch_message
 
-_SQL = load_queries(__package__, "sources.sql")
-_PUT_SOURCES = _SQL["put_sources"]
-_KNOWN_VERSIONS = _SQL["known_versions"]
-_GET_SOURCE = _SQL["get_source"]
-_GET_STATES = _SQL["get_states"]
-_LIST_SOURCES = _SQL["list_sources"]
+_SQL: Final = load_queries(__package__, "sources.sql")
 
 _DEFAULT_INTERVAL_S: Final = 3600.0
 
@@ -39,22 +34,22 @@ async def put(tx: Tx, sources: Sequence[SourceRecord], *, min_interval_s: float)
         "currencies": [source.default_currency for source in sources],
     }
     bounds = {"active": feed_pb2.FEED_STATUS_ACTIVE, "min_interval_s": min_interval_s}
-    await tx.execute(_PUT_SOURCES, {**names, **columns, **bounds})
+    await tx.execute(_SQL["put_sources"], {**names, **columns, **bounds})
     # A second statement, as it must see what others committed while the first one waited for their locks.
-    return [version for (version,) in await (await tx.execute(_KNOWN_VERSIONS, names)).fetchall()]
+    return [version for (version,) in await (await tx.execute(_SQL["known_versions"], names)).fetchall()]
 
 
-async def get(tx: Tx, seller_id: str, namespace: str) -> tuple[int, int] | None:
+async def find(tx: Tx, seller_id: str, namespace: str) -> tuple[int, int] | None:
     """Return version and status of a source; None if there is none."""
-    row = await (await tx.execute(_GET_SOURCE, {"seller_id": seller_id, "namespace": namespace})).fetchone()
+    row = await (await tx.execute(_SQL["find_source"], {"seller_id": seller_id, "namespace": namespace})).fetchone()
     return None if row is None else (row[0], row[1])
 
 
-async def get_states(tx: Tx, names: Sequence[tuple[str, str]]) -> list[FeedSourceState]:
+async def list_states(tx: Tx, names: Sequence[tuple[str, str]]) -> list[FeedSourceState]:
     """Return the fetch state for each (seller, namespace), in order; feed_version is 0 for an unknown one."""
     parameters = {"seller_ids": [seller for seller, _ in names], "namespaces": [namespace for _, namespace in names]}
     states = []
-    for row in await fetch_named(tx, _GET_STATES, parameters):
+    for row in await fetch_named(tx, _SQL["list_states"], parameters):
         state = FeedSourceState(feed_version=row.source_version or 0, failures=row.failures or 0)
         if row.last_fetched_at is not None:
             state.last_fetch_time.FromDatetime(row.last_fetched_at)
@@ -75,7 +70,7 @@ async def list_names(tx: Tx, after: tuple[str, str], *, limit: int) -> list[tupl
         "removed": feed_pb2.FEED_STATUS_REMOVED,
         "limit": limit,
     }
-    return await (await tx.execute(_LIST_SOURCES, parameters)).fetchall()
+    return await (await tx.execute(_SQL["list_sources"], parameters)).fetchall()
 
 
 def _interval_s(source: SourceRecord) -> float:

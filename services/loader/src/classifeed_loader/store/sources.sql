@@ -56,10 +56,10 @@ FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[]) WITH ORDINALITY AS w
 JOIN feed_loader_task t ON t.seller_id = wanted.seller_id AND t.namespace = wanted.namespace
 ORDER BY wanted.rank
 
--- name: get_source
+-- name: find_source
 SELECT feed_version, status FROM feed_loader_task WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
 
--- name: get_states
+-- name: list_states
 -- The source of each name with its newest fetch; nulls if it is unknown.
 SELECT t.feed_version AS source_version, t.last_fetched_at, t.next_due_at, t.failures,
        f.seller_id, f.namespace, f.feed_loader_result_id, f.feed_version, f.trigger, f.forced, f.outcome, f.code, f.message,

@@ -83,7 +83,7 @@ class IndexQueueService(IndexQueueServiceServicer):
     async def GetQueueEnds(self, request: pb.GetQueueEndsRequest, context: Context) -> pb.GetQueueEndsResponse:
         """Return the ends of the queues and the progress of a group."""
         async with self._database.connection() as connection:
-            found = await queues.select_ends(connection, request.client, request.group)
+            found = await queues.list_ends(connection, request.client, request.group)
         return pb.GetQueueEndsResponse(
             ends=[
                 pb.QueueEnds(

@@ -14,7 +14,7 @@ from classifeed_common.db import Database
 from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.paging import read_page_token, write_page_token
 from classifeed_common.telemetry.tracing import queue_spans, traceparent_of
-from classifeed_receiver.app.pushing.check_positions import check_positions, read_positions
+from classifeed_receiver.app.pushing.check_positions import check_positions, list_positions
 from classifeed_receiver.app.pushing.push_documents import PushDocuments
 from classifeed_receiver.domain.documents import (
     Acknowledged,
@@ -92,7 +92,7 @@ class ReceiverService(ReceiverServiceServicer):
         require_own(request.client)
         async with self._database.connection() as connection:
             await check_positions(connection, request.client, _positions_of(request.positions))
-            ends = await read_positions(connection, request.client)
+            ends = await list_positions(connection, request.client)
         return pb.CheckPositionsResponse(ends=map(_message_of, ends))
 
     async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Context) -> pb.ListDocumentsResponse:

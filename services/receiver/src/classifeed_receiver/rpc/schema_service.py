@@ -31,7 +31,7 @@ class SchemaService(SchemaServiceServicer):
         """Return the schema of an epoch; it is read from the table, so it is never out of date."""
         require_readable(request.client)
         async with self._database.connection() as connection:
-            epochs = await schemas.select_epochs(connection, request.client)
+            epochs = await schemas.list_epochs(connection, request.client)
         epoch = epochs.by_number.get(request.epoch or epochs.active)
         if epoch is None:
             wanted = f"epoch {request.epoch}" if request.epoch else "active epoch"
@@ -46,7 +46,7 @@ class SchemaService(SchemaServiceServicer):
         """List the epochs, the newest first."""
         require_readable(request.client)
         async with self._database.connection() as connection:
-            epochs = await schemas.select_epochs(connection, request.client)
+            epochs = await schemas.list_epochs(connection, request.client)
         return pb.ListEpochsResponse(schemas=map(_schema_of, epochs.by_number.values()))
 
 

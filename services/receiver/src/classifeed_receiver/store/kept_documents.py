@@ -20,7 +20,7 @@ from classifeed_receiver.store.compression import CorruptContent, decompress
 
 _log = structlog.get_logger(__name__)
 
-SQL: Final = load_queries(__package__, "registry.sql")
+_SQL: Final = load_queries(__package__, "kept_documents.sql")
 
 _TRIPLE: Final = struct.Struct("<qqq")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -84,7 +84,7 @@ async def mark_damaged(tx: Tx, client: str, damaged: Iterable[tuple[str, KeptDoc
     """
     for pk, document in damaged:
         cursor = await tx.execute(
-            SQL["mark_damaged"],
+            _SQL["mark_damaged"],
             {
                 "client": client,
                 "hash": hash_of(pk),

@@ -58,7 +58,7 @@ class KnownEpochs:
             if known is not None and now_s - known.read_at_s <= age_s:
                 return known.epochs
             async with self._database.connection() as connection:
-                epochs = await schemas.select_epochs(connection, client)
+                epochs = await schemas.list_epochs(connection, client)
             if epochs.by_number:
                 self._known[client] = _Known(epochs, now_s)
             return epochs

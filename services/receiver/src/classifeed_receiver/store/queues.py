@@ -13,7 +13,7 @@ from classifeed_receiver.domain.positions import RegistryPosition
 from classifeed_receiver.store.arrays import array_of
 from classifeed_receiver.store.kept_documents import KeptDocument
 
-SQL: Final = load_queries(__package__, "queues.sql")
+_SQL: Final = load_queries(__package__, "queues.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,27 +71,27 @@ class Trim:
     below: int
 
 
-async def select_shards(tx: Tx, client: str) -> dict[ShardKey, ShardEnds]:
+async def list_shards(tx: Tx, client: str) -> dict[ShardKey, ShardEnds]:
     """Return the ends of a client's queues; a shard that never had an element is left out."""
-    cursor = await tx.execute(SQL["select_shards"], {"client": client})
+    cursor = await tx.execute(_SQL["list_shards"], {"client": client})
     return {ShardKey(queue, shard): ShardEnds(last, trimmed) for queue, shard, last, trimmed in await cursor.fetchall()}
 
 
-async def select_ends(tx: Tx, client: str, group: str) -> dict[ShardKey, tuple[ShardEnds, int]]:
+async def list_ends(tx: Tx, client: str, group: str) -> dict[ShardKey, tuple[ShardEnds, int]]:
     """Return the ends of a client's queues, and the offset that a group has reported for each.
 
     Args:
         client: client of the queues; a shard that never had an element is left out.
         group: name of the group; empty: the highest offset of all groups.
     """
-    cursor = await tx.execute(SQL["select_ends"], {"client": client, "group": group})
+    cursor = await tx.execute(_SQL["list_ends"], {"client": client, "group": group})
     return {
         ShardKey(queue, shard): (ShardEnds(last_idx, trimmed_idx), delivered_idx)
         for queue, shard, last_idx, trimmed_idx, delivered_idx in await cursor.fetchall()
     }
 
 
-async def select_elements(
+async def list_elements(
     tx: Tx, client: str, cursors: Mapping[ShardKey, int], *, limit: int, size_bytes: int
 ) -> list[Element]:
     """Return the elements after the cursors with their documents, from one snapshot, in rounds over the shards.
@@ -122,7 +122,7 @@ async def select_elements(
             row.is_known,
             _document_of(row),
         )
-        for row in await fetch_named(tx, SQL["select_elements"], parameters)
+        for row in await fetch_named(tx, _SQL["list_elements"], parameters)
     ]
 
 
@@ -134,10 +134,10 @@ def _document_of(row: Any) -> KeptDocument | None:
     )
 
 
-async def select_unknown_cursors(tx: Tx, client: str, cursors: Collection[tuple[ShardKey, int]]) -> list[UnknownCursor]:
+async def list_unknown_cursors(tx: Tx, client: str, cursors: Collection[tuple[ShardKey, int]]) -> list[UnknownCursor]:
     """Return the cursors that are no elements of their queues; trimmed ones cannot be recognised and are left out."""
     cursor = await tx.execute(
-        SQL["select_unknown_cursors"],
+        _SQL["list_unknown_cursors"],
         {
             "client": client,
             "queues": array_of(key.queue for key, _ in cursors),
@@ -157,7 +157,7 @@ async def append_failed(tx: Tx, client: str, failures: Sequence[Failure]) -> int
     Needs a transaction.
     """
     cursor = await tx.execute(
-        SQL["note_failures"],
+        _SQL["note_failures"],
         {
             "client": client,
             "queues": [failure.key.queue for failure in failures],
@@ -171,7 +171,7 @@ async def append_failed(tx: Tx, client: str, failures: Sequence[Failure]) -> int
     if noted:
         queues, shards, idxs = (list(column) for column in zip(*noted, strict=True))
         parameters = {"client": client, "queues": queues, "shards": shards, "idxs": idxs, "count": len(noted)}
-        await tx.execute(SQL["append_failed"], parameters)
+        await tx.execute(_SQL["append_failed"], parameters)
     return len(noted)
 
 
@@ -181,7 +181,7 @@ async def refill(tx: Tx, client: str, shard: int, after: RegistryPosition, limit
     It is one statement. Returns None when no document is left.
     """
     cursor = await tx.execute(
-        SQL["refill"],
+        _SQL["refill"],
         {
             "client": client,
             "shard": shard,
@@ -201,7 +201,7 @@ async def refill(tx: Tx, client: str, shard: int, after: RegistryPosition, limit
 async def report_progress(tx: Tx, group: str, client: str, cursors: Mapping[ShardKey, int]) -> None:
     """Store the progress of a group; a cursor lower than the stored one changes nothing."""
     await tx.execute(
-        SQL["report_progress"],
+        _SQL["report_progress"],
         {
             "client": client,
             "group": group,
@@ -212,13 +212,13 @@ async def report_progress(tx: Tx, group: str, client: str, cursors: Mapping[Shar
     )
 
 
-async def select_trimmable(tx: Tx, *, group_lifetime_s: float) -> list[Trim]:
+async def list_trimmable(tx: Tx, *, group_lifetime_s: float) -> list[Trim]:
     """Return the queues with elements that every active group has delivered.
 
     Args:
         group_lifetime_s: seconds after its last report when a group stops to be active.
     """
-    cursor = await tx.execute(SQL["select_trimmable"], {"group_lifetime_s": group_lifetime_s})
+    cursor = await tx.execute(_SQL["list_trimmable"], {"group_lifetime_s": group_lifetime_s})
     return [Trim(client, ShardKey(queue, shard), below) for client, queue, shard, below in await cursor.fetchall()]
 
 
@@ -227,7 +227,7 @@ async def forget_failed(tx: Tx, *, age_s: float, limit: int) -> int:
 
     The newest element of a document stays while it is the stored version.
     """
-    return (await tx.execute(SQL["forget_failed"], {"age_s": age_s, "limit": limit})).rowcount
+    return (await tx.execute(_SQL["forget_failed"], {"age_s": age_s, "limit": limit})).rowcount
 
 
 async def trim_shard(tx: Tx, trim: Trim, *, limit: int) -> None:
@@ -236,7 +236,7 @@ async def trim_shard(tx: Tx, trim: Trim, *, limit: int) -> None:
     It is one idempotent statement; two processes may run it concurrently.
     """
     await tx.execute(
-        SQL["trim_shard"],
+        _SQL["trim_shard"],
         {
             "client": trim.client,
             "queue": trim.key.queue,

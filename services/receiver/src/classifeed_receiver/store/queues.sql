@@ -1,8 +1,8 @@
--- name: select_shards
+-- name: list_shards
 -- Ends of each shard of each queue.
 SELECT queue, shard, last_idx, trimmed_idx FROM shards WHERE client = %(client)s
 
--- name: select_ends
+-- name: list_ends
 -- Ends of each shard of each queue, and the offset that a group has reported; without a group the highest offset.
 SELECT s.queue, s.shard, s.last_idx, s.trimmed_idx, coalesce(max(p.idx), 0)
   FROM shards s
@@ -12,7 +12,7 @@ SELECT s.queue, s.shard, s.last_idx, s.trimmed_idx, coalesce(max(p.idx), 0)
  GROUP BY s.queue, s.shard, s.last_idx, s.trimmed_idx
  ORDER BY s.queue, s.shard
 
--- name: select_elements
+-- name: list_elements
 -- The next elements after some cursors, with their documents; the document is NULL if another version is stored, or none.
 -- Rows come in rounds of one element per cursor, until the size of the documents is reached. So each cursor gets a prefix
 -- of its elements, and no shard waits for another. Each row also has the shard's trimmed index, and whether its cursor is
@@ -49,7 +49,7 @@ SELECT queue, shard, idx, pk, element_version, traceparent, trimmed_idx, is_know
  WHERE coalesce(bytes_before, 0) <= %(size_bytes)s
  ORDER BY round, queue, shard
 
--- name: select_unknown_cursors
+-- name: list_unknown_cursors
 -- The cursors that cannot come from this table: beyond the end of their queue, or neither trimmed nor an element. They were
 -- read before the table was restored from a backup.
 SELECT c.queue, c.shard, c.idx, coalesce(s.last_idx, 0), coalesce(s.trimmed_idx, 0)
@@ -135,7 +135,7 @@ SELECT %(client)s, %(group)s, queue, shard, max(idx), clock_timestamp()
     ON CONFLICT (client, "group", queue, shard) DO UPDATE
    SET idx = greatest(p.idx, excluded.idx), reported_at = excluded.reported_at
 
--- name: select_trimmable
+-- name: list_trimmable
 -- The index below which each shard may be trimmed: the lowest cursor of the active groups. The element at a cursor stays,
 -- because it proves that the cursor belongs to this table. A group without a report for a shard has read nothing of it.
 -- Without an active group, nothing is trimmed.

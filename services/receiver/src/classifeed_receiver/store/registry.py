@@ -13,7 +13,7 @@ from classifeed_receiver.store.arrays import array_of
 from classifeed_receiver.store.compression import CorruptContent, compress
 from classifeed_receiver.store.kept_documents import KeptDocument, checksum_of, is_live, mark_damaged, read_content
 
-SQL: Final = load_queries(__package__, "registry.sql")
+_SQL: Final = load_queries(__package__, "registry.sql")
 
 
 async def write_documents(
@@ -41,7 +41,7 @@ async def write_documents(
                 "idxs": [position.idx for position, _ in traced],
                 "traceparents": [traceparent for _, traceparent in traced],
             }
-            await tx.execute(SQL["trace_elements"], parameters)
+            await tx.execute(_SQL["trace_elements"], parameters)
         return positions
 
 
@@ -54,7 +54,7 @@ async def _write(
 ) -> dict[str, ShardPosition]:
     kept = [compress(document.content, from_bytes=compress_from_bytes) for document in documents]
     cursor = await tx.execute(
-        SQL["write_documents"],
+        _SQL["write_documents"],
         {
             "client": client,
             "count": len(documents),
@@ -77,13 +77,13 @@ async def _write(
     return {pk: ShardPosition(shard, idx) for pk, shard, idx in await cursor.fetchall()}
 
 
-async def select_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -> dict[str, StoredDocument]:
+async def list_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -> dict[str, StoredDocument]:
     """Return the stored rows of some documents by key; keys without a row are left out.
 
     Live rows that are found to be damaged are marked.
     """
     cursor = await tx.execute(
-        SQL["select_stored"],
+        _SQL["list_stored"],
         {
             "client": client,
             "hashes": [document.pk_hash for document in documents],
@@ -107,7 +107,7 @@ async def select_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -
 
 async def count_damaged(tx: Tx, *, keys: int, bound: int) -> dict[str, tuple[int, list[str]]]:
     """Return the number of damaged rows and their first `keys` keys by client; at most `bound` rows are counted."""
-    cursor = await tx.execute(SQL["count_damaged"], {"keys": keys, "bound": bound})
+    cursor = await tx.execute(_SQL["count_damaged"], {"keys": keys, "bound": bound})
     return {client: (count, pks) for client, count, pks in await cursor.fetchall()}
 
 
@@ -116,12 +116,12 @@ async def expire_documents(tx: Tx, limit: int) -> int:
 
     Needs a transaction. Any number of processes may run it concurrently: each takes other documents.
     """
-    rows = await (await tx.execute(SQL["select_expired"], {"limit": limit})).fetchall()
+    rows = await (await tx.execute(_SQL["select_expired"], {"limit": limit})).fetchall()
     rows.sort()
     for client, group in groupby(rows, key=itemgetter(0)):
         keys = [(pk_hash, pk) for _, pk_hash, pk in group]
         await tx.execute(
-            SQL["expire_documents"],
+            _SQL["expire_documents"],
             {
                 "client": client,
                 "count": len(keys),
@@ -134,19 +134,19 @@ async def expire_documents(tx: Tx, limit: int) -> int:
 
 async def delete_tombstones(tx: Tx, *, age_s: float, limit: int) -> int:
     """Remove up to `limit` tombstones older than `age_s` seconds; return their number."""
-    cursor = await tx.execute(SQL["delete_tombstones"], {"age_s": age_s, "limit": limit})
+    cursor = await tx.execute(_SQL["delete_tombstones"], {"age_s": age_s, "limit": limit})
     return cursor.rowcount
 
 
 async def count_abandoned(tx: Tx, client: str, epochs: Collection[int], bound: int) -> int:
     """Return the number of a client's documents in some epochs, at most `bound`. It reads the whole table."""
     parameters = {"client": client, "epochs": list(epochs), "bound": bound}
-    row = await (await tx.execute(SQL["count_abandoned"], parameters)).fetchone()
+    row = await (await tx.execute(_SQL["count_abandoned"], parameters)).fetchone()
     return int(row[0]) if row else 0
 
 
 async def count_expired(tx: Tx, bound: int) -> int:
     """Return the number of expired documents that are still live, at most `bound`."""
-    cursor = await tx.execute(SQL["count_expired"], {"bound": bound})
+    cursor = await tx.execute(_SQL["count_expired"], {"bound": bound})
     row = await cursor.fetchone()
     return int(row[0]) if row else 0

@@ -47,19 +47,11 @@ UPDATE elements e
   FROM unnest(%(shards)s::smallint[], %(idxs)s::bigint[], %(traceparents)s::text[]) AS n (shard, idx, traceparent)
  WHERE e.client = %(client)s AND e.queue = 1 AND e.shard = n.shard AND e.idx = n.idx
 
--- name: select_stored
+-- name: list_stored
 -- The rows of some keys. A separate statement after write_documents, so that it sees the versions that won.
 SELECT d.pk, d.epoch, d.version, d.modify_timestamp, d.status, d.compression, d.checksum, d.document
   FROM unnest(%(hashes)s::bigint[], %(pks)s::text[]) AS n (hash, pk)
   JOIN documents d ON d.client = %(client)s AND d.hash = n.hash AND d.pk = n.pk
-
--- name: mark_damaged
--- Marks a live row as damaged. Compare and set of all columns read: the document may have been pushed again meanwhile.
-UPDATE documents
-   SET status = 3
- WHERE client = %(client)s AND hash = %(hash)s AND pk = %(pk)s AND status = 1 AND epoch = %(epoch)s
-   AND version = %(version)s AND modify_timestamp = %(modify_timestamp)s AND compression = %(compression)s
-   AND checksum IS NOT DISTINCT FROM %(checksum)s::bigint AND document = %(document)b
 
 -- name: count_damaged
 -- The number of damaged rows of each client, and their first keys; both up to a bound.

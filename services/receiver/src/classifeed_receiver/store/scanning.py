@@ -13,7 +13,7 @@ from classifeed_domain.document_shards import hashes_of
 from classifeed_receiver.domain.positions import RegistryPosition
 from classifeed_receiver.store.kept_documents import KeptDocument
 
-SQL: Final = load_queries(__package__, "scanning.sql")
+_SQL: Final = load_queries(__package__, "scanning.sql")
 
 
 class ScannedRow(NamedTuple):
@@ -42,6 +42,11 @@ class DocumentSums:
     sum_b: int = 0
 
 
+async def freeze(tx: Tx) -> None:
+    """Let all reads of a transaction see one snapshot; call it before the first of them."""
+    await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+
 async def scan_documents(
     tx: Tx, client: str, shard: int, epoch: int, after: RegistryPosition, *, limit: int, size_bytes: int
 ) -> list[ScannedRow]:
@@ -55,14 +60,14 @@ async def scan_documents(
         "limit": limit,
         "size_bytes": size_bytes,
     }
-    cursor = await tx.execute(SQL["scan_documents"], parameters)
+    cursor = await tx.execute(_SQL["scan_documents"], parameters)
     return [ScannedRow(RegistryPosition(*row[:2]), KeptDocument(*row[2:])) for row in await cursor.fetchall()]
 
 
 async def list_documents(tx: Tx, client: str, after: RegistryPosition, limit: int) -> list[ListedDocument]:
     """Return a client's next documents after a position, tombstones included, up to `limit`."""
     parameters = {"client": client, "after_hash": after.pk_hash, "after_pk": after.pk, "limit": limit}
-    return await fetch_as(tx, ListedDocument, SQL["list_documents"], parameters)
+    return await fetch_as(tx, ListedDocument, _SQL["list_documents"], parameters)
 
 
 async def sum_digests(tx: Tx, client: str, epoch: int, shards: Sequence[int]) -> dict[int, DocumentSums]:
@@ -75,13 +80,13 @@ async def sum_digests(tx: Tx, client: str, epoch: int, shards: Sequence[int]) ->
         "first_hashes": [first for first, _ in ranges],
         "last_hashes": [last for _, last in ranges],
     }
-    rows = await (await tx.execute(SQL["sum_digests"], parameters)).fetchall()
+    rows = await (await tx.execute(_SQL["sum_digests"], parameters)).fetchall()
     return {shard: DocumentSums(*sums) for shard, *sums in rows}
 
 
-async def select_failed(tx: Tx, client: str, epoch: int, shards: Sequence[int]) -> dict[int, list[tuple[str, int]]]:
+async def list_failed(tx: Tx, client: str, epoch: int, shards: Sequence[int]) -> dict[int, list[tuple[str, int]]]:
     """Return key and version of live documents that could not be converted, by shard."""
-    cursor = await tx.execute(SQL["select_failed"], {"client": client, "epoch": epoch, "shards": list(shards)})
+    cursor = await tx.execute(_SQL["list_failed"], {"client": client, "epoch": epoch, "shards": list(shards)})
     failed: defaultdict[int, list[tuple[str, int]]] = defaultdict(list)
     for shard, pk, version in await cursor.fetchall():
         failed[shard].append((pk, version))

@@ -35,7 +35,7 @@ SELECT s.shard, count(d.a), coalesce(sum(d.a), 0)::bigint, coalesce(sum(d.b), 0)
        ) AS d ON true
  GROUP BY s.shard
 
--- name: select_failed
+-- name: list_failed
 -- Live documents of some shards whose stored version is in the queue `failed`.
 SELECT DISTINCT e.shard, e.pk, e.version
   FROM unnest(%(shards)s::smallint[]) AS s (shard)

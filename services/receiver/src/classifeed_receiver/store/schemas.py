@@ -8,17 +8,17 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_common.db import Tx, load_queries
 from classifeed_receiver.domain.schemas import Epoch, Epochs, EpochState
 
-SQL: Final = load_queries(__package__, "schemas.sql")
+_SQL: Final = load_queries(__package__, "schemas.sql")
 
 
 async def lock_client(tx: Tx, client: str) -> None:
     """Lock the client's epochs against other changes until the transaction ends."""
-    await tx.execute(SQL["lock_client"], {"client": client})
+    await tx.execute(_SQL["lock_client"], {"client": client})
 
 
-async def select_epochs(tx: Tx, client: str) -> Epochs:
+async def list_epochs(tx: Tx, client: str) -> Epochs:
     """Return the epochs of a client, the newest first."""
-    cursor = await tx.execute(SQL["select_epochs"], {"client": client})
+    cursor = await tx.execute(_SQL["list_epochs"], {"client": client})
     return Epochs(
         {
             number: Epoch(Schema.FromString(schema), EpochState(state), create_time)
@@ -27,15 +27,15 @@ async def select_epochs(tx: Tx, client: str) -> Epochs:
     )
 
 
-async def select_clients(tx: Tx) -> list[str]:
+async def list_clients(tx: Tx) -> list[str]:
     """Return the clients that have an epoch."""
-    return [client for (client,) in await (await tx.execute(SQL["select_clients"])).fetchall()]
+    return [client for (client,) in await (await tx.execute(_SQL["list_clients"])).fetchall()]
 
 
 async def insert_epoch(tx: Tx, schema: Schema, state: EpochState) -> Epoch:
     """Add an epoch."""
     cursor = await tx.execute(
-        SQL["insert_epoch"],
+        _SQL["insert_epoch"],
         {"client": schema.client, "epoch": schema.epoch, "state": state.value, "schema": _bytes_of(schema)},
     )
     row = await cursor.fetchone()
@@ -46,7 +46,7 @@ async def insert_epoch(tx: Tx, schema: Schema, state: EpochState) -> Epoch:
 async def update_schema(tx: Tx, schema: Schema) -> None:
     """Replace the schema of an epoch."""
     await tx.execute(
-        SQL["update_schema"], {"client": schema.client, "epoch": schema.epoch, "schema": _bytes_of(schema)}
+        _SQL["update_schema"], {"client": schema.client, "epoch": schema.epoch, "schema": _bytes_of(schema)}
     )
 
 

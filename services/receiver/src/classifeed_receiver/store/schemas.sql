@@ -2,7 +2,7 @@
 -- One change of a client's epochs at a time.
 SELECT pg_advisory_xact_lock(hashtextextended('schemas/' || %(client)s, 0))
 
--- name: select_epochs
+-- name: list_epochs
 SELECT epoch, state, schema, create_time FROM schemas WHERE client = %(client)s ORDER BY epoch DESC
 
 -- name: insert_epoch
@@ -13,5 +13,5 @@ RETURNING create_time
 -- name: update_schema
 UPDATE schemas SET schema = %(schema)s WHERE client = %(client)s AND epoch = %(epoch)s
 
--- name: select_clients
+-- name: list_clients
 SELECT DISTINCT client FROM schemas ORDER BY client

@@ -8,7 +8,7 @@ import pytest
 
 from classifeed_receiver.store import registry
 
-_WRITE: Final = registry.SQL["write_documents"]
+_WRITE: Final = registry._SQL["write_documents"]
 
 
 def let_the_last_write_win(patch: pytest.MonkeyPatch) -> None:
@@ -33,7 +33,7 @@ def _patch_write(patch: pytest.MonkeyPatch, changes: dict[str, str]) -> None:
     for before, after in changes.items():
         assert before in statement
         statement = statement.replace(before, after)
-    patch.setattr(registry, "SQL", {**registry.SQL, "write_documents": statement})
+    patch.setattr(registry, "_SQL", {**registry._SQL, "write_documents": statement})
 
 
 NAIVE_WAYS: Final = (let_the_last_write_win, draw_the_index_before_the_commit)

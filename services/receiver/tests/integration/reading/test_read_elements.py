@@ -153,15 +153,15 @@ async def test_trim_between_the_ends_and_the_elements_is_noticed(
     receiver: Receiver, build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key, at = await push_into_shard(receiver, build, 5)
-    select_shards = queues.select_shards
+    list_shards = queues.list_shards
 
     async def trim_after(tx: Any, client: str) -> Any:
-        ends = await select_shards(tx, client)
+        ends = await list_shards(tx, client)
         await report_progress(receiver.database, "search", "offers", {key: at[4]})
         await trimmer_of(receiver).trim_once()
         return ends
 
-    monkeypatch.setattr(queues, "select_shards", trim_after)
+    monkeypatch.setattr(queues, "list_shards", trim_after)
     refused = await refusal(receiver, key, at[1])
     assert (refused.reason, refused.metadata["trimmed_idx"]) == ("CURSOR_TRIMMED", str(at[3]))
 
@@ -221,9 +221,9 @@ async def test_no_index_is_given_twice_across_a_restore(
 ) -> None:  # fmt: skip
     """A sink has seen the elements since the backup, and drops elements that are not above them."""
     if way == "the next number":
-        assert CLOCK in module.SQL[name]
-        naive = module.SQL[name].replace(CLOCK, "s.last_idx")
-        monkeypatch.setattr(module, "SQL", {**module.SQL, name: naive})
+        assert CLOCK in module._SQL[name]
+        naive = module._SQL[name].replace(CLOCK, "s.last_idx")
+        monkeypatch.setattr(module, "_SQL", {**module._SQL, name: naive})
 
     async def newest() -> int:
         [(idx,)] = await receiver.fetch("SELECT max(idx) FROM elements WHERE queue = %s", queue)

@@ -155,13 +155,13 @@ async def test_what_is_written_between_ends_and_sums_is_in_neither(
 ) -> None:
     [outcome] = await receiver.push(build.upsert("a"))
     shard, idx = outcome.position
-    select_ends = queues.select_ends
+    list_ends = queues.list_ends
 
     async def select_and_push(*given: Any) -> Any:
-        ends = await select_ends(*given)
+        ends = await list_ends(*given)
         await receiver.push(build.delete("a", 2))
         return ends
 
-    monkeypatch.setattr(queues, "select_ends", select_and_push)
+    monkeypatch.setattr(queues, "list_ends", select_and_push)
     digest = (await digests(searcher, shard))[shard]
     assert (digest.main_idx, digest.documents) == (idx, 1)

@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
-from classifeed_common.db import Database
+from classifeed_common.db import Database, load_queries
 from classifeed_common.db.migrations import check_drift, migrate
 from classifeed_devkit.testing.plans import scanned_tables
 from classifeed_receiver.domain.schemas import EpochState
-from classifeed_receiver.store import queues, registry, scanning
 from classifeed_receiver.store.tables import metadata
 
 ROWS = 100_000
+QUEUES, REGISTRY, SCANNING = (
+    load_queries("classifeed_receiver.store", f"{module}.sql") for module in ("queues", "registry", "scanning")
+)
 
 
 async def test_models_and_migrations_agree(receiver_database: Database) -> None:
@@ -63,27 +65,27 @@ async def seeded(receiver_database: Database) -> Database:
 SHARDS = {"queues": [1] * 64, "shards": list(range(64)), "idxs": [10] * 64}
 KEYS = {"hashes": list(range(500)), "pks": [f"k{n}" for n in range(500)]}
 HOT: list[tuple[str, str, dict[str, Any]]] = [
-    ("select_elements", queues.SQL["select_elements"], {"limit": 100, "size_bytes": 1_000_000, **SHARDS}),
-    ("select_shards", queues.SQL["select_shards"], {}),
-    ("select_ends", queues.SQL["select_ends"], {"group": "search"}),
+    ("list_elements", QUEUES["list_elements"], {"limit": 100, "size_bytes": 1_000_000, **SHARDS}),
+    ("list_shards", QUEUES["list_shards"], {}),
+    ("list_ends", QUEUES["list_ends"], {"group": "search"}),
     (
         "refill",
-        queues.SQL["refill"],
+        QUEUES["refill"],
         {"shard": 3, "after_hash": 3 << 58, "after_pk": "", "last_hash": (4 << 58) - 1, "limit": 100},
     ),
-    ("trim_shard", queues.SQL["trim_shard"], {"queue": 1, "shard": 3, "below": 50, "limit": 20}),
-    ("forget_failed", queues.SQL["forget_failed"], {"age_s": 60, "limit": 100}),
-    ("select_trimmable", queues.SQL["select_trimmable"], {"group_lifetime_s": 60}),
-    ("select_unknown_cursors", queues.SQL["select_unknown_cursors"], SHARDS),
+    ("trim_shard", QUEUES["trim_shard"], {"queue": 1, "shard": 3, "below": 50, "limit": 20}),
+    ("forget_failed", QUEUES["forget_failed"], {"age_s": 60, "limit": 100}),
+    ("list_trimmable", QUEUES["list_trimmable"], {"group_lifetime_s": 60}),
+    ("list_unknown_cursors", QUEUES["list_unknown_cursors"], SHARDS),
     (
         "note_failures",
-        queues.SQL["note_failures"],
+        QUEUES["note_failures"],
         {"queues": [1], "shards": [2], "idxs": [10], "pks": ["k"], "reasons": ["r"]},
     ),
-    ("append_failed", queues.SQL["append_failed"], {"queues": [1], "shards": [2], "idxs": [10], "count": 1}),
+    ("append_failed", QUEUES["append_failed"], {"queues": [1], "shards": [2], "idxs": [10], "count": 1}),
     (
         "scan_documents",
-        scanning.SQL["scan_documents"],
+        SCANNING["scan_documents"],
         {
             "after_hash": 3 << 58,
             "after_pk": "",
@@ -95,18 +97,18 @@ HOT: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "sum_digests",
-        scanning.SQL["sum_digests"],
+        SCANNING["sum_digests"],
         {"shards": [3], "first_hashes": [3 << 58], "last_hashes": [(4 << 58) - 1], "epoch": 1},
     ),
-    ("list_documents", scanning.SQL["list_documents"], {"after_hash": 3 << 58, "after_pk": "", "limit": 1000}),
-    ("select_failed", scanning.SQL["select_failed"], {"shards": [3], "epoch": 1}),
-    ("trace_elements", registry.SQL["trace_elements"], {"shards": [2], "idxs": [10], "traceparents": ["t"]}),
-    ("select_stored", registry.SQL["select_stored"], KEYS),
-    ("count_damaged", registry.SQL["count_damaged"], {"keys": 5, "bound": 10_000}),
-    ("expire_documents", registry.SQL["expire_documents"], {"count": 500, **KEYS}),
-    ("select_expired", registry.SQL["select_expired"], {"limit": 100}),
-    ("delete_tombstones", registry.SQL["delete_tombstones"], {"age_s": 86400 * 10, "limit": 100}),
-    ("count_expired", registry.SQL["count_expired"], {"bound": 1000}),
+    ("list_documents", SCANNING["list_documents"], {"after_hash": 3 << 58, "after_pk": "", "limit": 1000}),
+    ("list_failed", SCANNING["list_failed"], {"shards": [3], "epoch": 1}),
+    ("trace_elements", REGISTRY["trace_elements"], {"shards": [2], "idxs": [10], "traceparents": ["t"]}),
+    ("list_stored", REGISTRY["list_stored"], KEYS),
+    ("count_damaged", REGISTRY["count_damaged"], {"keys": 5, "bound": 10_000}),
+    ("expire_documents", REGISTRY["expire_documents"], {"count": 500, **KEYS}),
+    ("select_expired", REGISTRY["select_expired"], {"limit": 100}),
+    ("delete_tombstones", REGISTRY["delete_tombstones"], {"age_s": 86400 * 10, "limit": 100}),
+    ("count_expired", REGISTRY["count_expired"], {"bound": 1000}),
 ]
 
 

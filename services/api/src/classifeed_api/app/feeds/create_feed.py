@@ -49,10 +49,10 @@ class CreateFeed:
         check_settings(settings, ALL, self._limits, field="settings")
         check_credentials(given.source.credentials, field="settings.source.credentials")
         await self._formats(settings.format, field="settings.format")
-        encrypted = self._credentials.encrypt(key, given.source.credentials)
+        encrypted = self._credentials(key, given.source.credentials)
         async with self._database.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
-            feed = await feeds.get(tx, key)
+            feed = await feeds.find(tx, key)
             if feed is None:
                 feed = await feeds.insert(tx, key, settings, encrypted, request_id)
             elif request_id is not None and request_id == feed.request_id:

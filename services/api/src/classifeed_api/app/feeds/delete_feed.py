@@ -58,7 +58,7 @@ class DeleteFeed:
         """
         async with self._database.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
-            feed = await feeds.get(tx, key)
+            feed = await feeds.find(tx, key)
             is_filled = (feed is not None and not feed.is_removed) or await feeds.find_uploads(
                 tx, key, feed
             ) is not None
@@ -68,7 +68,7 @@ class DeleteFeed:
         if removed is None and not waiting and await self._has_offers_left(key, feed, disposition):
             async with self._database.transaction(timeout_s=timeout_s) as tx:
                 await task_line.lock(tx, key)
-                current = await feeds.get(tx, key)
+                current = await feeds.find(tx, key)
                 if current == feed:
                     removed = await _remove(tx, key, feed, disposition)
                 feed = current  # another request may have changed it meanwhile

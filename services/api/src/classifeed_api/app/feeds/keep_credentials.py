@@ -20,7 +20,7 @@ class KeepCredentials:
     def __init__(self, cipher: CredentialCipher | None) -> None:
         self._cipher = cipher
 
-    def encrypt(self, key: NamespaceKey, wanted: FeedCredentials, *, kept: bytes = NO_CREDENTIALS) -> bytes:
+    def __call__(self, key: NamespaceKey, wanted: FeedCredentials, *, kept: bytes = NO_CREDENTIALS) -> bytes:
         """Return the encrypted credentials; `kept` if they are the same, so that nothing changes.
 
         Raises:

@@ -28,7 +28,7 @@ class FeedWithState(NamedTuple):
 class States(Protocol):
     """The loader, as this use case needs it."""
 
-    async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
+    async def list_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
         """Return a state for each name, in order; raises soon if the loader does not respond."""
 
 
@@ -47,7 +47,7 @@ class ReadFeeds:
             NotFound: the namespace never had a feed or an upload.
         """
         async with self._database.transaction(timeout_s=timeout_s) as tx:
-            feed = await feeds.require(tx, key)
+            feed = await feeds.get(tx, key)
         [found] = await self._with_states([feed])
         return found
 
@@ -62,7 +62,7 @@ class ReadFeeds:
     async def _with_states(self, found: Sequence[Feed]) -> Sequence[FeedWithState]:
         names = [feed.key.name for feed in found if feed.has_link]
         try:
-            states = dict(zip(names, await self._states.get_states(names), strict=True)) if names else {}
+            states = dict(zip(names, await self._states.list_states(names), strict=True)) if names else {}
         except Exception as error:  # noqa: BLE001 - the state is optional, so any fault of the loader is tolerated
             log_fault(log, "api.source_states.failed", error)
             return [FeedWithState(feed, None) for feed in found]

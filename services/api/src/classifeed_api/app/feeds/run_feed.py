@@ -38,5 +38,5 @@ class RunFeed:
             Unavailable: the loader does not respond.
         """
         async with self._database.transaction(timeout_s=timeout_s) as tx:
-            feed = await feeds.require_link(tx, key)
+            feed = await feeds.get_link(tx, key)
         return await self._loader.run_source(source_of(feed), force=force, request_id=request_id or str(uuid4()))

@@ -27,7 +27,7 @@ class SwitchFeed:
         """
         async with self._database.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
-            feed = await feeds.require_link(tx, key)
+            feed = await feeds.get_link(tx, key)
             if feed.status == status:
                 return feed
             feed = await feeds.update(tx, replace(feed, status=status))

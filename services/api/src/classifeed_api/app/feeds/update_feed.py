@@ -68,7 +68,7 @@ class UpdateFeed:
             await self._formats(wanted.format, field="feed.settings.format")
         async with self._database.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
-            feed = await feeds.require_link(tx, key)
+            feed = await feeds.get_link(tx, key)
             if version not in {0, feed.version}:
                 raise Aborted(
                     "FEED_CHANGED",
@@ -80,7 +80,7 @@ class UpdateFeed:
             if credentials is None and feed.sealed_credentials != NO_CREDENTIALS:
                 check_site(feed.settings.source.url, changed.settings.source.url, feed=key.name, field=_CREDENTIALS)
             if credentials is not None:
-                encrypted = self._credentials.encrypt(key, credentials, kept=feed.sealed_credentials)
+                encrypted = self._credentials(key, credentials, kept=feed.sealed_credentials)
                 changed = replace(changed, sealed_credentials=encrypted)
             if changed == feed:
                 return feed

@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 class KnownSources(Protocol):
     """The loader, as this use case needs it."""
 
-    async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
+    async def list_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
         """Return a state for each resource name, in order; feed_version is 0 for an unknown one."""
 
     async def list_sources(self, after: str) -> Sequence[str]:
@@ -83,7 +83,7 @@ class SourceVerifier(Looping):
             if not published:
                 self._name(behind, await self._list_unknown())
                 return lost
-            states = await self._loader.get_states([feed.name for feed in published])
+            states = await self._loader.list_states([feed.name for feed in published])
             gone = [feed for feed, state in zip(published, states, strict=True) if state.feed_version < feed.version]
             if gone:
                 async with self._database.transaction() as tx:

@@ -77,11 +77,11 @@ class StoreUpload:
             await task_line.lock(tx, upload.key)
             if not upload.force and not await _is_known(tx, upload.key, upload.request_id):
                 await _require_no_rival(tx, upload.key, upload.mode)
-            feed = await feeds.get(tx, upload.key)
+            feed = await feeds.find(tx, upload.key)
             # The upload comes after a removal of the namespace, so its version is higher.
             place = await task_line.next_place(tx, upload.key, above=feed.version if feed else 0)
             await uploads.mark_stored(tx, upload_id, place)
-            return await uploads.get(tx, upload_id)
+            return await uploads.find(tx, upload_id)
 
     async def _forget(self, upload_id: UUID) -> None:
         async with self._database.transaction() as tx:
@@ -89,7 +89,7 @@ class StoreUpload:
                 await self._refs.drop(tx, reference_of(upload_id))
 
     async def _earlier(self, tx: Tx, upload: NewUpload) -> UUID:
-        earlier = await uploads.get_by_request(tx, upload.seller_id, upload.request_id or "")
+        earlier = await uploads.find_by_request(tx, upload.seller_id, upload.request_id or "")
         if earlier is None:
             raise _removed(f"with request_id {upload.request_id}")
         if (earlier.sha256, earlier.namespace) != (upload.sha256, upload.namespace):
@@ -111,7 +111,7 @@ async def _require_no_rival(tx: Tx, key: NamespaceKey, mode: int) -> None:
     """Refuse a replacing upload to a namespace whose link replaces all offers, too: each would undo the other."""
     if mode != LOAD_MODE_REPLACE:
         return
-    feed = await feeds.get(tx, key)
+    feed = await feeds.find(tx, key)
     if feed is not None and not feed.is_removed and feed.has_link and feed.settings.mode == LOAD_MODE_REPLACE:
         raise FailedPrecondition(
             "NAMESPACE_HAS_FEED",

@@ -99,7 +99,7 @@ class UploadMethods:
                 violations=[FieldViolation("name", "must end in a UUID")],
             ) from error
         async with self._database.transaction() as tx:
-            upload = await uploads.get(tx, upload_id)
+            upload = await uploads.find(tx, upload_id)
         if upload is None:
             raise NotFound("UPLOAD_NOT_FOUND", f"There is no {request.name}.")
         return _upload_message(upload)

@@ -26,7 +26,7 @@ async def check_positions(tx: Tx, client: str, known: Collection[ShardPosition])
     if not known:
         return
     cursors = [(ShardKey(_MAIN, position.shard), position.idx) for position in known]
-    for unknown in await queues.select_unknown_cursors(tx, client, cursors):
+    for unknown in await queues.list_unknown_cursors(tx, client, cursors):
         raise FailedPrecondition(
             "REGISTRY_WENT_BACK",
             f"{client} was acknowledged element {unknown.idx} of shard {unknown.key.shard}, which the queue does not "
@@ -41,7 +41,7 @@ async def check_positions(tx: Tx, client: str, known: Collection[ShardPosition])
         )
 
 
-async def read_positions(tx: Tx, client: str) -> list[ShardPosition]:
+async def list_positions(tx: Tx, client: str) -> list[ShardPosition]:
     """Return the ends of the client's queue `main`, one for each shard."""
-    ends = await queues.select_shards(tx, client)
+    ends = await queues.list_shards(tx, client)
     return [ShardPosition(key.shard, end.last_idx) for key, end in ends.items() if key.queue == _MAIN]

@@ -126,7 +126,7 @@ class PushDocuments:
             stored: dict[str, NewDocument | StoredDocument] = dict(written)
             if len(written) < len(candidates):
                 others = [candidate for candidate in candidates if candidate.pk not in positions]
-                stored |= await registry.select_stored(connection, client, others)
+                stored |= await registry.list_stored(connection, client, others)
         outcomes: list[Outcome] = []
         for document in documents:
             if written.get(document.pk) is document:

@@ -33,7 +33,7 @@ async def put_schema(database: Database, known: KnownEpochs, schema: Schema) -> 
         raise InvalidArgument("SCHEMA_INVALID", text, violations=faults)
     async with database.transaction() as tx:
         await schemas.lock_client(tx, wanted.client)
-        epochs = await schemas.select_epochs(tx, wanted.client)
+        epochs = await schemas.list_epochs(tx, wanted.client)
         if epochs.by_number:
             epoch = await _change(tx, epochs, wanted)
         else:

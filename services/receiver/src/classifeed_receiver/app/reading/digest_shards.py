@@ -47,10 +47,10 @@ async def digest_shards(
     """
     epoch = (await epochs.get(client)).active
     async with database.transaction() as tx:
-        await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        ends = await queues.select_ends(tx, client, "")
+        await scanning.freeze(tx)
+        ends = await queues.list_ends(tx, client, "")
         sums = await scanning.sum_digests(tx, client, epoch, shards)
-        failed = await scanning.select_failed(tx, client, epoch, shards)
+        failed = await scanning.list_failed(tx, client, epoch, shards)
     return [
         ShardDigest(
             shard,

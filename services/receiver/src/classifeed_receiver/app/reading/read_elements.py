@@ -76,11 +76,11 @@ class ReadElements:
 
     async def _read_once(self, client: str, cursors: Mapping[ShardKey, int], limit: int) -> ReadResult:
         async with self._database.connection() as connection:
-            ends = await queues.select_shards(connection, client)
+            ends = await queues.list_shards(connection, client)
             due = find_due(client, cursors, ends)
             if not due:
                 return ReadResult()
-            elements = await queues.select_elements(connection, client, due, limit=limit, size_bytes=_RESPONSE_BYTES)
+            elements = await queues.list_elements(connection, client, due, limit=limit, size_bytes=_RESPONSE_BYTES)
         _check_snapshot(client, due, ends, elements)
         result, damaged = _take(client, elements)
         if damaged:

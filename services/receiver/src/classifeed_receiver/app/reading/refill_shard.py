@@ -39,7 +39,7 @@ async def refill_shard(
     """
     key = ShardKey(int(INDEX_QUEUE_EMERGENCY), shard)
     async with database.connection() as connection:
-        for unknown in await queues.select_unknown_cursors(connection, client, [(key, last_idx)]):
+        for unknown in await queues.list_unknown_cursors(connection, client, [(key, last_idx)]):
             raise unknown_cursor(client, key, last_idx, unknown.ends)
         step = await queues.refill(connection, client, shard, after or RegistryPosition.begin_of(shard), limit)
     if step is not None:

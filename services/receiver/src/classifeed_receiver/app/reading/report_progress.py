@@ -16,6 +16,6 @@ async def report_progress(database: Database, group: str, client: str, cursors: 
         FailedPrecondition: a cursor is no element of its queue; storing it could trim elements that were never read.
     """
     async with database.transaction() as tx:
-        for unknown in await queues.select_unknown_cursors(tx, client, cursors.items()):
+        for unknown in await queues.list_unknown_cursors(tx, client, cursors.items()):
             raise unknown_cursor(client, unknown.key, unknown.idx, unknown.ends)
         await queues.report_progress(tx, group, client, cursors)

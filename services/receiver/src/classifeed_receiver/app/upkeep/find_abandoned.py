@@ -19,8 +19,8 @@ async def find_abandoned(database: Database) -> Mapping[str, str]:
     """
     found = {}
     async with database.connection() as connection:
-        for client in await schemas.select_clients(connection):
-            epochs = await schemas.select_epochs(connection, client)
+        for client in await schemas.list_clients(connection):
+            epochs = await schemas.list_epochs(connection, client)
             if not epochs.abandoned:
                 continue
             count = await registry.count_abandoned(connection, client, epochs.abandoned, _COUNTED_AT_MOST)

@@ -55,7 +55,7 @@ class QueueTrimmer(Looping):
     async def trim_once(self) -> int:
         """Trim all shards with removable elements; return the number of these shards."""
         async with self._database.connection() as connection:
-            trims = await queues.select_trimmable(connection, group_lifetime_s=self._group_lifetime_s)
+            trims = await queues.list_trimmable(connection, group_lifetime_s=self._group_lifetime_s)
         for trim in trims:
             async with self._database.connection() as connection:
                 await queues.trim_shard(connection, trim, limit=self._elements)
