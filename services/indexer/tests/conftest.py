@@ -31,16 +31,16 @@ from classifeed_indexer.app.measure_backlog import measure_backlog
 from classifeed_indexer.app.refill_shards import ShardRefiller
 from classifeed_indexer.clients.receiver import ReceiverClient
 from classifeed_indexer.domain.shards import lease_name
-from classifeed_indexer.settings import IndexerSettings
 from classifeed_indexer.store.offsets import Offsets
 from classifeed_receiver.app.pushing.push_documents import PushDocuments
 from classifeed_receiver.app.pushing.put_schema import put_schema
 from classifeed_receiver.app.reading.read_elements import ReadElements
 from classifeed_receiver.rpc.index_queue_service import IndexQueueService
 from classifeed_receiver.rpc.schema_service import SchemaService
-from classifeed_receiver.settings import ReceiverSettings
 from classifeed_receiver.store.commit_signal import CommitSignal
 from classifeed_receiver.store.known_epochs import KnownEpochs
+
+GROUP = "search"
 
 
 def make_document(pk: str, version: int = 1, *, title: str = "диван", epoch: int = 1) -> RawDocument:
@@ -91,7 +91,7 @@ class Registry:
         self.client = client
         self.signal = CommitSignal()
         self.epochs = KnownEpochs(database, SystemClock(), refresh_s=60)
-        self.push_documents = PushDocuments(database, self.epochs, self.signal, ReceiverSettings())
+        self.push_documents = PushDocuments(database, self.epochs, self.signal, limit_bytes=512 * 1024, transactions=2)
         self.read_elements = ReadElements(database, self.signal, SystemClock(), poll_s=0.05)
 
     async def push(self, *documents: RawDocument, traces: Mapping[int, str] | None = None) -> None:
@@ -154,28 +154,27 @@ class Indexer:
     """A process of the indexer, driven round by round."""
 
     def __init__(self, channel: Any, database: Database, client: str, producer: Any, holder: str, clock: Clock) -> None:
-        self.settings = IndexerSettings(
-            receiver_address="127.0.0.1:1", clients=client, read_wait_s=0, report_interval_s=0.01, refill_documents=20
-        )
         self.client = client
         self.producer = producer
         self.receiver = ReceiverClient(channel, client)
-        self.offsets = Offsets(database, self.settings.group, client)
-        self.deliverer = Deliverer(self.receiver, self.offsets, producer, clock, self.settings)
+        self.offsets = Offsets(database, GROUP, client)
+        self.deliverer = Deliverer(
+            self.receiver, self.offsets, producer, clock, group=GROUP, read_wait_s=0, report_interval_s=0.01
+        )
         self.leases = Leases(database, holder, ttl_s=600)
         self.refiller = ShardRefiller(
             self.receiver,
             self.offsets.refills,
             self.deliverer,
             clock,
-            step_documents=self.settings.refill_documents,
+            step_documents=20,
         )
 
     async def take(self, *shards: int) -> list[Lease]:
         """Take shards, as a LeaseKeeper would."""
         leases = []
         for shard in shards:
-            lease = await self.leases.acquire(lease_name(self.settings.group, self.client, shard))
+            lease = await self.leases.acquire(lease_name(GROUP, self.client, shard))
             assert lease is not None
             await self.deliverer.gain(lease)
             leases.append(lease)
@@ -188,7 +187,7 @@ class Indexer:
         return total
 
     async def backlog(self) -> dict[str, int]:
-        return dict(await measure_backlog([(self.receiver, self.offsets)], self.settings.group))
+        return dict(await measure_backlog([(self.receiver, self.offsets)], GROUP))
 
     async def is_delivered(self) -> bool:
         return not any((await self.backlog()).values())

@@ -35,7 +35,6 @@ from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.rpc.index_queue_service import IndexQueueService
 from classifeed_receiver.rpc.receiver_service import ReceiverService
 from classifeed_receiver.rpc.schema_service import SchemaService
-from classifeed_receiver.settings import ReceiverSettings
 from classifeed_receiver.store import schemas
 from classifeed_receiver.store.commit_signal import CommitSignal
 from classifeed_receiver.store.known_epochs import KnownEpochs
@@ -96,14 +95,24 @@ def build() -> Build:
 class Receiver:
     """A replica of the receiver on a database, without its entry points."""
 
-    def __init__(self, database: Database, **settings: Any) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        epochs_refresh_s: float = 5,
+        queue_poll_s: float = 0.25,
+        limit_bytes: int = 512 * 1024,
+        transactions: int = 2,
+        **pushing: Any,
+    ) -> None:
         self.database = database
-        self.settings = ReceiverSettings(**settings)
         self.clock = SystemClock()
         self.signal = CommitSignal()
-        self.epochs = KnownEpochs(database, self.clock, refresh_s=self.settings.epochs_refresh_s)
-        self.push_documents = PushDocuments(database, self.epochs, self.signal, self.settings)
-        self.read_elements = ReadElements(database, self.signal, self.clock, poll_s=self.settings.queue_poll_s)
+        self.epochs = KnownEpochs(database, self.clock, refresh_s=epochs_refresh_s)
+        self.push_documents = PushDocuments(
+            database, self.epochs, self.signal, limit_bytes=limit_bytes, transactions=transactions, **pushing
+        )
+        self.read_elements = ReadElements(database, self.signal, self.clock, poll_s=queue_poll_s)
 
     async def push(self, *documents: RawDocument, client: str = "offers", known: Any = ()) -> list[Any]:
         return await self.push_documents(client, documents, known)

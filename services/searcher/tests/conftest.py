@@ -33,14 +33,12 @@ from classifeed_indexer.app.deliver_elements import Deliverer
 from classifeed_indexer.app.refill_shards import ShardRefiller
 from classifeed_indexer.clients.receiver import ReceiverClient as IndexerReceiver
 from classifeed_indexer.domain.shards import lease_name
-from classifeed_indexer.settings import IndexerSettings
 from classifeed_indexer.store.offsets import Offsets
 from classifeed_receiver.app.pushing.push_documents import PushDocuments
 from classifeed_receiver.app.pushing.put_schema import put_schema
 from classifeed_receiver.app.reading.read_elements import ReadElements
 from classifeed_receiver.rpc.index_queue_service import IndexQueueService
 from classifeed_receiver.rpc.schema_service import SchemaService
-from classifeed_receiver.settings import ReceiverSettings
 from classifeed_receiver.store.commit_signal import CommitSignal
 from classifeed_receiver.store.known_epochs import KnownEpochs
 from classifeed_searcher.app.verify_index import IndexVerifier
@@ -100,7 +98,9 @@ class Upstream:
         self.indexer_database = indexer_database
         self.signal = CommitSignal()
         self.epochs = KnownEpochs(receiver_database, SystemClock(), refresh_s=60)
-        self.push_documents = PushDocuments(receiver_database, self.epochs, self.signal, ReceiverSettings())
+        self.push_documents = PushDocuments(
+            receiver_database, self.epochs, self.signal, limit_bytes=512 * 1024, transactions=2
+        )
         self._read_elements = ReadElements(receiver_database, self.signal, SystemClock(), poll_s=0.05)
         self._delivery: list[asyncio.Task[None]] = []
         self._stop = asyncio.Event()
@@ -146,15 +146,15 @@ class Upstream:
         ]
 
     async def start_indexer(self, channel: grpc.aio.Channel, producer: KafkaProducer) -> None:
-        settings = IndexerSettings(
-            receiver_address="127.0.0.1:1", clients=self.client, read_wait_s=0.2, report_interval_s=0.05
-        )
-        offsets = Offsets(self.indexer_database, settings.group, self.client)
+        group = "search"
+        offsets = Offsets(self.indexer_database, group, self.client)
         receiver = IndexerReceiver(channel, self.client)
-        deliverer = Deliverer(receiver, offsets, producer, SystemClock(), settings)
+        deliverer = Deliverer(
+            receiver, offsets, producer, SystemClock(), group=group, read_wait_s=0.2, report_interval_s=0.05
+        )
         leases = Leases(self.indexer_database, f"holder-{uuid.uuid4().hex}", ttl_s=3600)
         for shard in range(SHARDS):
-            lease = await leases.acquire(lease_name(settings.group, self.client, shard))
+            lease = await leases.acquire(lease_name(group, self.client, shard))
             assert lease is not None
             await deliverer.gain(lease)
         refiller = ShardRefiller(receiver, offsets.refills, deliverer, SystemClock(), step_documents=500)

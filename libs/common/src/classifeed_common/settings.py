@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Self, TypeVar, cast
+from typing import Any, Final, Literal, NoReturn, Self, TypeVar, cast
 
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -18,6 +18,7 @@ _HOST_PORT = r"(\[[0-9a-fA-F:]+\]|[^:/\s]+):\d{1,5}"
 # ADDRESS: where a server listens. TARGET: where its clients dial, also by DNS, which balances their calls.
 ADDRESS = rf"^(unix:.+|{_HOST_PORT})$"
 TARGET = rf"^(unix:.+|(dns:(///)?)?{_HOST_PORT})$"
+_POOL_RECYCLE_S: Final = 3600.0
 
 
 class ServiceSettings(LogFileSettings):
@@ -64,9 +65,6 @@ class ServiceSettings(LogFileSettings):
         default=True,
         description="Whether to keep connections; if not, each transaction opens one, for transaction poolers.",
     )
-    db_pool_recycle_s: float = Field(
-        default=3600, gt=0, le=30 * 86400, description="Age at which a kept connection is replaced, in seconds."
-    )
     db_unanswered_s: float = Field(
         default=90,
         ge=10,
@@ -92,9 +90,6 @@ class ServiceSettings(LogFileSettings):
         default="UTC",
         description="Time zone of job schedules without one: an IANA name.",
     )
-    metric_interval_s: float = Field(
-        default=60, gt=0, le=86400, description="Seconds between two writes of the metrics to their file."
-    )
     telemetry_file: Path | None = Field(
         default=None,
         description="File for the spans, one JSON document per line; unset: none. OTEL_* variables name a collector.",
@@ -117,6 +112,11 @@ class ServiceSettings(LogFileSettings):
     def log_zone(self) -> tzinfo:
         """Return the time zone of logs and of metrics in files."""
         return UTC
+
+    @property
+    def db_pool_recycle_s(self) -> float:
+        """Return the age at which a kept connection is replaced, in seconds."""
+        return _POOL_RECYCLE_S
 
     @property
     def further_schemas(self) -> tuple[str, ...]:

@@ -26,32 +26,37 @@ class ApiSettings(ServiceJobSettings):
         description="File with the keys that encrypt credentials of feeds for the loader; unset: they are refused.",
     )
     min_interval_s: float = Field(
-        default=600, gt=0, description="Shortest allowed interval between fetches of a feed, in seconds."
+        default=600,
+        gt=0,
+        description="Shortest allowed interval between fetches of a feed, in seconds; the same as the loader's. "
+        "Raise it for fewer requests to sites.",
     )
     allow_loopback: bool = Field(
         default=False, description="Allow links to this machine: for tests and demos, never in production."
-    )
-    states_timeout_s: float = Field(
-        default=1, gt=0, description="Maximum time that reads of feeds wait for the loader's states, in seconds."
-    )
-    explain_timeout_s: float = Field(
-        default=2,
-        gt=0,
-        description="Timeout of each call of ExplainOffer that reads no file, in seconds.",
     )
     spool_dir: Path = Field(
         default=Path(tempfile.gettempdir()) / "classifeed-api",
         description="Folder for uploads until they are in the object store; it needs space for all open uploads.",
     )
-    upload_limit_bytes: int = Field(default=2 * 1024**3, gt=0, description="Largest accepted file, in bytes.")
+    upload_limit_bytes: int = Field(
+        default=2 * 1024**3,
+        gt=0,
+        description="Largest accepted file, in bytes: part of the contract with sellers. The spool folder needs the "
+        "space.",
+    )
     upload_idle_s: float = Field(
         default=30, gt=0, description="Seconds within which an upload must send 64 KiB; otherwise it is aborted."
     )
     upload_streams: int = Field(
-        default=64, gt=0, description="Maximum number of open uploads in this process; more are refused."
+        default=64,
+        gt=0,
+        description="Maximum number of open uploads in this process; more are refused. The space of the spool "
+        "folder decides.",
     )
     upload_streams_per_seller: int = Field(
-        default=8, gt=0, description="Maximum number of open uploads of one seller in this process."
+        default=8,
+        gt=0,
+        description="Maximum number of open uploads of one seller in this process, so that others can upload, too.",
     )
     upload_spared_s: float = Field(
         default=5,
@@ -59,23 +64,14 @@ class ApiSettings(ServiceJobSettings):
         description="Seconds within which an upload must send 64 KiB to keep its slot when all slots are taken; a new "
         "upload replaces the idlest one.",
     )
-    spool_reserve_bytes: int = Field(
-        default=256 * 1024**2, ge=0, description="Free space that an upload must leave in the spool folder, in bytes."
-    )
     history_uploads: int = Field(
-        default=20, ge=1, description="Number of uploads per namespace that are kept after their loads were removed."
+        default=20,
+        ge=1,
+        description="Number of uploads per namespace that are kept after their loads were removed. Lower it "
+        "for less space.",
     )
     removed_days: int = Field(
         default=45,
         ge=31,
         description="Days for which removed feeds are kept; must be longer than the receiver keeps its tombstones.",
     )
-    lease_ttl_s: float = Field(
-        default=10, gt=0, description="Seconds after which another replica takes over the creation of tasks."
-    )
-    verify_interval_s: float = Field(
-        default=60,
-        gt=0,
-        description="Seconds between two checks that loader and processor still have what they acknowledged.",
-    )
-    watch_interval_s: float = Field(default=0.25, gt=0, description="Seconds between two polls of WatchTask.")

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,7 +37,9 @@ from classifeed.feeds.v1.feed_source_service_pb2_grpc import (
     add_FeedSourceServiceServicer_to_server,
 )
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer, add_TaskServiceServicer_to_server
+from classifeed_api import parts
 from classifeed_api.bootstrap import build
+from classifeed_api.clients.loader import LoaderClient
 from classifeed_api.settings import ApiSettings
 from classifeed_common.auth.encryption import CredentialCipher, new_key_line
 from classifeed_common.blobs import BlobStore
@@ -253,8 +256,10 @@ async def start_api(
     rpc_channel: OpenChannel,
     socket_dir: Path,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[StartApi]:
     """Start the api on this test's database: `await start_api(roles={"serve"}, min_interval_s=5)`; None: all roles."""
+    monkeypatch.setattr(parts, "LoaderClient", partial(LoaderClient, states_timeout_s=5))
     spool = tmp_path / "spool"
     spool.mkdir()
     secrets_file = tmp_path / "secrets"
@@ -282,7 +287,6 @@ async def start_api(
                 "spool_dir": spool,
                 "upload_limit_bytes": 200_000,
                 "drain_notice_s": 0,
-                "states_timeout_s": 5,
             }
             runner = build(ApiSettings(**{**values, **settings}))
             stub = FeedServiceStub(rpc_channel(address, caller="operator", audience="api"))

@@ -79,13 +79,11 @@ def build_parts(settings: IndexerSettings) -> Parts:
     receivers = {client: ReceiverClient(channel, client) for client in settings.client_list}
     offsets = {client: Offsets(database, settings.group, client) for client in settings.client_list}
     deliverers = {
-        client: Deliverer(receiver, offsets[client], producer, clock, settings)
+        client: Deliverer(receiver, offsets[client], producer, clock, group=settings.group)
         for client, receiver in receivers.items()
     }
     refillers = [
-        ShardRefiller(
-            receiver, offsets[client].refills, deliverers[client], clock, step_documents=settings.refill_documents
-        )
+        ShardRefiller(receiver, offsets[client].refills, deliverers[client], clock)
         for client, receiver in receivers.items()
     ]
     leases = Leases(database, process_holder("indexer"), settings.lease_ttl_s)

@@ -17,30 +17,21 @@ class IndexerSettings(ServiceSettings):
     clients: str = Field(
         default="offers",
         pattern=r"^[a-z][a-z0-9_]{0,31}(,[a-z][a-z0-9_]{0,31})*$",
-        description="Clients whose documents are delivered, comma-separated without blanks.",
+        description="Clients whose documents are delivered, comma-separated without blanks. Add each client that "
+        "pushes documents.",
     )
     group: str = Field(
         default="search",
         pattern="^[a-z][a-z0-9_.-]{0,63}$",
-        description="Consumer group; processes of one group share the shards, groups are independent.",
+        description="Consumer group; processes of one group share the shards. Another group delivers everything again.",
     )
     lease_ttl_s: float = Field(
         default=10,
         ge=0.5,
         le=300,
-        description="How long the shards of a dead process stay reserved for it, in seconds.",
+        description="Seconds for which the shards of a dead process stay reserved for it. Raise it if a slow database "
+        "makes processes lose shards.",
     )
-    read_elements: int = Field(default=100, ge=1, le=1000, description="Elements of a queue and shard read at a time.")
-    read_wait_s: float = Field(
-        default=2, ge=0, le=10, description="How long a read waits at the receiver for new elements, in seconds."
-    )
-    refill_documents: int = Field(
-        default=1000, ge=1, le=5000, description="Documents of a shard that a step of a refill puts into its queue."
-    )
-    report_interval_s: float = Field(
-        default=1, gt=0, description="How often moved offsets are reported to the receiver, in seconds."
-    )
-    heartbeat_s: float = Field(default=60, gt=0, description="How often unchanged offsets are reported, in seconds.")
 
     @property
     def client_list(self) -> list[str]:

@@ -455,7 +455,7 @@ async def test_lease_that_goes_during_a_wait_ends_the_wait(
             raise
 
     monkeypatch.setattr(indexer.receiver, "read", noted_read)
-    indexer.settings = indexer.deliverer._settings = indexer.settings.model_copy(update={"read_wait_s": 10})
+    indexer.deliverer._read_wait_s = 10
     lease: Lease = (await indexer.take(3))[0]
     round_ = asyncio.create_task(indexer.deliverer.deliver_once())
     await waits.wait()

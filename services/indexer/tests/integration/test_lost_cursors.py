@@ -36,7 +36,7 @@ REGISTRY_TABLES = ("documents", "shards", "elements", "failures", "progress")
 
 
 async def trim(registry: Registry) -> None:
-    trimmer = QueueTrimmer(registry.database, interval_s=1, elements=100_000, group_lifetime_s=600, failed_age_s=60)
+    trimmer = QueueTrimmer(registry.database, elements=100_000, group_lifetime_s=600, failed_age_s=60)
     while await trimmer.trim_once():
         pass
 

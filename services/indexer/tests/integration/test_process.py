@@ -37,7 +37,6 @@ def environment(
         "CLIENTS": client,
         "KEYS_DIR": str(tmp_path / "keys"),
         "LEASE_TTL_S": "2",
-        "READ_WAIT_S": "0.5",
     }
     environment = {**os.environ, **{f"CLASSIFEED_INDEXER_{name}": value for name, value in settings.items()}}
     subprocess.run(

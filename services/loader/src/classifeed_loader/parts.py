@@ -73,7 +73,7 @@ class Parts:
         return self.jobs.roles(
             queues_of(self.settings),
             resources=self.fetching,
-            heartbeat_s=self.settings.beat_s,
+            heartbeat_s=host.dl_heartbeat_sec,
             claim_backoff_s=host.dl_claim_backoff_sec,
             drain_grace_s=self.settings.run_grace_s,
             prefetch=host.dl_prefetch,

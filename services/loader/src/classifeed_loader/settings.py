@@ -99,9 +99,6 @@ class LoaderSettings(HostRateSettings, ServiceSettings):
     lease_ttl_s: float = Field(
         default=10, gt=0, description="Seconds after which another replica takes over the schedule."
     )
-    heartbeat_s: float = Field(
-        default=5, gt=0, le=20, description="Seconds between two renewals of a process's job leases."
-    )
     jobs_lease_s: int = Field(
         default=20,
         ge=3,
@@ -122,7 +119,6 @@ class LoaderSettings(HostRateSettings, ServiceSettings):
             "dsn": host.dsn,
             "db_pool_max": host.pool_max,
             "db_use_pool": host.pg_use_pool,
-            "db_pool_recycle_s": host.pg_pool_recycle,
             "time_zone": host.timezone,
         }
         taken |= host.model_dump(include=set(LogFileSettings.model_fields))
@@ -140,6 +136,11 @@ class LoaderSettings(HostRateSettings, ServiceSettings):
         return find_zone(self.log_time_zone)
 
     @property
+    def db_pool_recycle_s(self) -> float:
+        """Age at which a kept connection is replaced, in seconds."""
+        return self.hosting.pg_pool_recycle
+
+    @property
     def further_schemas(self) -> tuple[str, ...]:
         """The schema of the job tables, if it differs from that of the others."""
         queue_schema = self.hosting.pg_schema_queue
@@ -150,11 +151,6 @@ class LoaderSettings(HostRateSettings, ServiceSettings):
         """Default lease of jobs, in seconds."""
         is_set = "jobs_lease_s" in self.model_fields_set
         return self.jobs_lease_s if is_set else self.hosting.dl_default_lease_ttl_sec
-
-    @property
-    def beat_s(self) -> float:
-        """Seconds between heartbeats; shorter leases are renewed more often."""
-        return self.heartbeat_s if "heartbeat_s" in self.model_fields_set else self.hosting.dl_heartbeat_sec
 
     @property
     def run_grace_s(self) -> float:

@@ -37,7 +37,7 @@ def test_alone_it_listens_on_8081_of_the_loopback(monkeypatch: pytest.MonkeyPatc
     assert settings.log_time_zone == "UTC", "logs use the zone of the schedules only if it is set"
     assert (settings.log_path, settings.metric_path, settings.audit_log_path) == (None, None, None)
     assert settings.hosting.workers_json == {"etl.default": 4, "feed.fetch": 4}
-    assert (settings.default_lease_s, settings.beat_s, settings.run_grace_s) == (60, 10, 30)
+    assert (settings.default_lease_s, settings.run_grace_s) == (60, 30)
 
 
 def test_variables_without_a_prefix_fill_what_the_others_leave_open(
@@ -62,7 +62,6 @@ def test_variables_without_a_prefix_fill_what_the_others_leave_open(
         LOG_ROTATION="midnight",
         AUDIT_LOG_FILE_NAME="who.log",
         DL_DEFAULT_LEASE_TTL_SEC="33",
-        DL_HEARTBEAT_SEC="3",
     )
     assert (settings.http_listen, settings.environment, settings.log_level) == ("[::1]:9999", "prod", "debug")
     assert "host=db" in settings.dsn.get_secret_value()
@@ -74,7 +73,7 @@ def test_variables_without_a_prefix_fill_what_the_others_leave_open(
     assert settings.log_zone == ZoneInfo("Asia/Tokyo")
     assert settings.log_path == tmp_path / "made" / "logs"
     assert settings.log_path.is_dir()
-    assert (settings.default_lease_s, settings.beat_s) == (33, 3)
+    assert settings.default_lease_s == 33
     own = loaded(
         monkeypatch,
         CLASSIFEED_LOADER_HTTP_LISTEN="127.0.0.1:1",
@@ -87,14 +86,13 @@ def test_variables_without_a_prefix_fill_what_the_others_leave_open(
         CLASSIFEED_LOADER_LOG_PATH=str(tmp_path),
         CLASSIFEED_LOADER_LOG_ROTATION="1 GB",
         CLASSIFEED_LOADER_JOBS_LEASE_S="4",
-        CLASSIFEED_LOADER_HEARTBEAT_S="1",
         CLASSIFEED_LOADER_DRAIN_GRACE_S="3",
     )
     assert (own.http_listen, own.environment, own.db_schema) == ("127.0.0.1:1", "embedded", "own")
     assert own.dsn.get_secret_value() == "postgresql://one"
     assert (own.db_use_pool, own.time_zone, own.log_path, own.log_rotation) == (True, "UTC", tmp_path, "1 GB")
     assert own.log_zone == ZoneInfo("Europe/London")
-    assert (own.default_lease_s, own.beat_s, own.run_grace_s) == (4, 1, 1.5)
+    assert (own.default_lease_s, own.run_grace_s) == (4, 1.5)
 
 
 @pytest.mark.parametrize(

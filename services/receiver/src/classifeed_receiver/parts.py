@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
@@ -18,6 +19,9 @@ from classifeed_receiver.app.upkeep.trim_queues import QueueTrimmer
 from classifeed_receiver.settings import ReceiverSettings
 from classifeed_receiver.store.commit_signal import CommitSignal
 from classifeed_receiver.store.known_epochs import KnownEpochs
+
+# The count reads the whole registry.
+_ABANDONED_INTERVAL_S: Final = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,31 +65,26 @@ class Parts:
 def build_parts(settings: ReceiverSettings) -> Parts:
     """Return the parts; nothing is opened yet."""
     database, clock, signal = database_of(settings), SystemClock(), CommitSignal()
-    epochs = KnownEpochs(database, clock, refresh_s=settings.epochs_refresh_s)
+    epochs = KnownEpochs(database, clock)
     return Parts(
         settings=settings,
         database=database,
         signal=signal,
         epochs=epochs,
-        push_documents=PushDocuments(database, epochs, signal, settings),
-        read_elements=ReadElements(database, signal, clock, poll_s=settings.queue_poll_s),
-        trimmer=QueueTrimmer(
+        push_documents=PushDocuments(
             database,
-            interval_s=settings.trim_interval_s,
-            elements=settings.trim_elements,
-            group_lifetime_s=settings.group_lifetime_s,
-            failed_age_s=settings.failed_age_s,
+            epochs,
+            signal,
+            limit_bytes=settings.document_limit_bytes,
+            transactions=settings.write_transactions,
         ),
-        expirer=DocumentExpirer(
-            database,
-            interval_s=settings.expire_interval_s,
-            documents=settings.expire_documents,
-            tombstone_age_s=settings.tombstone_age_s,
-        ),
+        read_elements=ReadElements(database, signal, clock),
+        trimmer=QueueTrimmer(database, group_lifetime_s=settings.group_lifetime_s, failed_age_s=settings.failed_age_s),
+        expirer=DocumentExpirer(database, tombstone_age_s=settings.tombstone_age_s),
         abandoned=Watch(
             partial(find_abandoned, database),
             what="documents in abandoned epochs",
-            period_s=settings.abandoned_interval_s,
+            period_s=_ABANDONED_INTERVAL_S,
         ),
         damaged=Watch(partial(find_damaged, database), what="damaged rows of the registry"),
     )

@@ -136,7 +136,7 @@ def _metric_lines(service: str, settings: ServiceSettings) -> AbstractContextMan
     file = _file(settings, settings.metric_path, settings.metric_file_name or f"{service}-metrics.jsonl")
     if file is None:
         return nullcontext()
-    return MetricFile(file, service=service, interval_s=settings.metric_interval_s, zone=settings.log_zone)
+    return MetricFile(file, service=service, zone=settings.log_zone)
 
 
 def _migrate(

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from datetime import tzinfo
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from prometheus_client import REGISTRY
 from prometheus_client.metrics_core import Metric
@@ -17,6 +17,7 @@ from prometheus_client.metrics_core import Metric
 from classifeed_common.clock import stamp
 
 _Series = tuple[tuple[str, str], ...]
+_INTERVAL_S: Final = 60.0
 
 
 class MetricFile:
@@ -25,11 +26,11 @@ class MetricFile:
     Args:
         file: handler that writes the lines, such as a `RotatedFile`; closed at the end.
         service: name in each line.
-        interval_s: seconds between two writes.
         zone: time zone of the timestamps.
+        interval_s: seconds between two writes.
     """
 
-    def __init__(self, file: logging.Handler, *, service: str, interval_s: float, zone: tzinfo) -> None:
+    def __init__(self, file: logging.Handler, *, service: str, zone: tzinfo, interval_s: float = _INTERVAL_S) -> None:
         self._file = file
         self._service = service
         self._interval_s = interval_s

@@ -32,6 +32,7 @@ from classifeed_domain.offer_names import OfferName
 _log = structlog.get_logger(__name__)
 Row = TypeVar("Row")
 _DEFAULT_S: Final = 10.0
+_TIMEOUT_S: Final = 2.0
 # Shares of the remaining time. Reading the newest file may take most of it; the rest is for the other calls.
 _NEWEST_SHARE: Final = 0.6
 _OLDER_SHARE: Final = 0.4
@@ -61,7 +62,7 @@ class ExplainOffer:
         offers: OffersClient,
         searcher: SearcherClient,
         *,
-        timeout_s: float,
+        timeout_s: float = _TIMEOUT_S,
         clock: Clock | None = None,
     ) -> None:
         self._database = database

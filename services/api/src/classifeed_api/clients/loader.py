@@ -25,6 +25,7 @@ from classifeed_common.rpc.status import from_rpc_error
 
 # At most half of the caller's remaining time, so that there is time left to respond without the states.
 _SHARE_FOR_STATES: Final = 0.5
+_STATES_TIMEOUT_S: Final = 1.0
 
 
 class LoaderClient:
@@ -38,7 +39,7 @@ class LoaderClient:
         stub: stub for calls that are passed on unchanged.
     """
 
-    def __init__(self, channel: grpc.aio.Channel, *, states_timeout_s: float) -> None:
+    def __init__(self, channel: grpc.aio.Channel, *, states_timeout_s: float = _STATES_TIMEOUT_S) -> None:
         self.stub = FeedSourceServiceStub(channel)
         self._states_timeout_s = states_timeout_s
 

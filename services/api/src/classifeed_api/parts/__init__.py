@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import grpc.aio
 
@@ -27,6 +28,9 @@ from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.runner.parts import channel_to, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_jobs.service import ServiceJobs
+
+# A process that was killed delays the creation of tasks for this time.
+_LEASE_TTL_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +90,8 @@ def build_parts(settings: ApiSettings) -> Parts:
     to_offers = channel_to("offers", settings.offers_address, settings)
     to_searcher = channel_to("searcher", settings.searcher_address, settings)
     processor = ProcessorClient(to_processor)
-    loader = LoaderClient(to_loader, states_timeout_s=settings.states_timeout_s)
-    leases = Leases(database, process_holder("api"), settings.lease_ttl_s)
+    loader = LoaderClient(to_loader)
+    leases = Leases(database, process_holder("api"), _LEASE_TTL_S)
     create_tasks = CreateTasks(database, processor)
     return Parts(
         settings=settings,

@@ -26,17 +26,15 @@ from classifeed_api.rpc.feed_service.uploads import UploadMethods
 
 def feed_families(parts: Parts) -> tuple[object, ...]:
     """Return the objects whose methods together serve FeedService."""
-    settings, processor, loader = parts.settings, parts.processor, parts.loader
+    processor, loader = parts.processor, parts.loader
     join_loads = JoinLoads(processor)
-    explain = ExplainOffer(
-        parts.database, processor, loader, parts.offers, parts.searcher, timeout_s=settings.explain_timeout_s
-    )
+    explain = ExplainOffer(parts.database, processor, loader, parts.offers, parts.searcher)
     return (
         _upload_methods(parts),
         _feed_methods(parts, join_loads),
         FetchMethods(loader, join_loads),
         FormatMethods(processor),
-        TaskMethods(processor, watch_interval_s=settings.watch_interval_s),
+        TaskMethods(processor),
         ExplanationMethods(explain),
     )
 
@@ -49,7 +47,6 @@ def _upload_methods(parts: Parts) -> UploadMethods:
         UploadSlots(settings.upload_streams, settings.upload_streams_per_seller, spared_s=settings.upload_spared_s),
         spool_dir=settings.spool_dir,
         limit_bytes=settings.upload_limit_bytes,
-        reserve_bytes=settings.spool_reserve_bytes,
         idle_s=settings.upload_idle_s,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from classifeed_api.app.feeds.check_credentials import check_credentials
 from classifeed_api.app.peers.verify_sources import SourceVerifier
@@ -13,12 +14,14 @@ from classifeed_api.store import task_line
 from classifeed_common.blobs import BlobSweeper
 from classifeed_common.runner import Role, Watch
 
+_VERIFY_INTERVAL_S: Final = 60.0
+
 
 def build_roles(parts: Parts) -> Sequence[Role]:
     """Return all roles except `serve`."""
     settings, database, tasks, sources = parts.settings, parts.database, parts.tasks, parts.sources
-    verifier = SourceVerifier(database, parts.loader, on_lost=sources.wake, interval_s=settings.verify_interval_s)
-    task_verifier = TaskVerifier(database, parts.processor, on_lost=tasks.wake, interval_s=settings.verify_interval_s)
+    verifier = SourceVerifier(database, parts.loader, on_lost=sources.wake, interval_s=_VERIFY_INTERVAL_S)
+    task_verifier = TaskVerifier(database, parts.processor, on_lost=tasks.wake, interval_s=_VERIFY_INTERVAL_S)
     readable = Watch(partial(check_credentials, database, parts.cipher), what="credentials of feeds")
     sweeper = BlobSweeper(database, parts.blobs)
 

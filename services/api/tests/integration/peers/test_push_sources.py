@@ -62,10 +62,15 @@ async def test_changes_reach_the_loader_and_so_do_removals(
 
 @pytest.mark.parametrize("verifies", [True, pytest.param(False, id="naive: the mark says that the loader knows them")])
 async def test_loader_that_lost_what_it_knew_is_told_again(
-    start_api: Callable[..., Awaitable[Any]], eventually: Eventually, db: Database, verifies: bool
+    start_api: Callable[..., Awaitable[Any]],
+    eventually: Eventually,
+    db: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    verifies: bool,
 ) -> None:
+    monkeypatch.setattr("classifeed_api.parts.roles._VERIFY_INTERVAL_S", 0.2)
     roles = {"serve", "publish-feeds", "publish-uploads"} | ({"verify-feeds"} if verifies else set())
-    api = await start_api(roles=roles, verify_interval_s=0.2)
+    api = await start_api(roles=roles)
     for namespace in ("a", "b", "c", "d"):
         await create(api, namespace)
     before = {
@@ -218,7 +223,7 @@ async def test_due_feeds_and_pages_are_found_by_their_indexes(db: Database) -> N
         await connection.execute("ANALYZE feed")
         await connection.execute("ANALYZE uploads")
         plans = {}
-        for query in ("select_due", "list_feeds", "get_feed", "find_uploads", "newest_upload"):
+        for query in ("select_due", "list_feeds", "find_feed", "find_uploads", "newest_upload"):
             parameters = {"limit": 50, "seller_id": "s7", "namespace": "n7", "after": 1, "removed": 3, "active": 1}
             if query == "list_feeds":
                 parameters["after"] = "n1"

@@ -144,8 +144,10 @@ async def suite(
     rpc_server: StartServer,
     start_api: Callable[..., Awaitable[Any]],
     blobs: BlobStore,
+    monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> Suite:
+    monkeypatch.setattr("classifeed_api.parts.roles._VERIFY_INTERVAL_S", 0.5)
     loader, processor = await migrated_database("classifeed_loader"), await migrated_database("classifeed_processor")
     jobs, locate_offer = JobStore(), LocateOffer(processor, blobs, tmp_path / "located")
     sources = FeedSourceService(loader, jobs, min_interval_s=60)
@@ -155,7 +157,6 @@ async def suite(
     api = await start_api(
         loader_address=await rpc_server("loader", Servicer.of(add_FeedSourceServiceServicer_to_server, sources)),
         processor_address=await rpc_server("processor", tasks),
-        verify_interval_s=0.5,
     )
     return Suite(api, {"loader": loader, "processor": processor, "api": db}, database_server)
 

@@ -98,10 +98,15 @@ async def test_decision_is_the_processor_s(feeds: FeedServiceStub, refusal: Refu
 
 @pytest.mark.parametrize("processor_hangs", [False, True], ids=["between two looks", "while the processor is asked"])
 async def test_watch_ends_when_the_api_begins_to_stop(
-    start_api: Callable[..., Awaitable[Any]], refusal: Refusal, processor_hangs: bool
+    start_api: Callable[..., Awaitable[Any]],
+    refusal: Refusal,
+    monkeypatch: pytest.MonkeyPatch,
+    processor_hangs: bool,
 ) -> None:
     """The grace period is longer than any test, so a watch that did not end early would fail it."""
-    api = await start_api(roles={"serve"}, drain_grace_s=600, watch_interval_s=0.25 if processor_hangs else 3600)
+    if not processor_hangs:
+        monkeypatch.setattr("classifeed_api.rpc.feed_service.tasks._WATCH_INTERVAL_S", 3600)
+    api = await start_api(roles={"serve"}, drain_grace_s=600)
     api.processor.looks = -1_000_000_000
     watch = api.stub.WatchTask(task_service_pb2.GetTaskRequest(name="sellers/shop/feeds/default/tasks/1"))
     assert (await watch.read()).status == task_pb2.TASK_STATUS_IN_PROGRESS

@@ -22,7 +22,6 @@ from classifeed_indexer.app.convert_elements import ConvertElements
 from classifeed_indexer.app.reposition_shard import lost_queue, reposition_shard
 from classifeed_indexer.clients.receiver import Elements, ReceiverClient
 from classifeed_indexer.domain.shards import ShardQueue, parse_lease_name
-from classifeed_indexer.settings import IndexerSettings
 from classifeed_indexer.store.offsets import Move, Offsets
 
 _log = structlog.get_logger(__name__)
@@ -33,6 +32,11 @@ _LONGEST_PAUSE_S: Final = 5.0
 _STUCK_PAUSE_S: Final = 30.0
 # After a shard's lease was found expired, the keeper of the leases gets time to check it before the next attempt.
 _LEASE_PAUSE_S: Final = 1.0
+_READ_ELEMENTS: Final = 100
+_READ_WAIT_S: Final = 2.0
+_REPORT_INTERVAL_S: Final = 1.0
+# The queues are trimmed without regard to a group that reports nothing for long.
+_UNCHANGED_REPORT_INTERVAL_S: Final = 60.0
 
 
 class Producer(Protocol):
@@ -47,6 +51,15 @@ class Deliverer:
 
     A round reads all shards at once, converts, sends, appends failures to `failed`, and only then moves the offsets.
     If a step fails, the next round reads the same elements again: delivery is at least once, with the same idx.
+
+    Args:
+        receiver: client of the receiver.
+        offsets: offsets of the group and client.
+        producer: producer of the topic of the client.
+        clock: clock of pauses and reports.
+        group: consumer group.
+        read_wait_s: seconds for which a read waits at the receiver for new elements.
+        report_interval_s: seconds between two reports of moved offsets to the receiver.
     """
 
     def __init__(
@@ -55,13 +68,18 @@ class Deliverer:
         offsets: Offsets,
         producer: Producer,
         clock: Clock,
-        settings: IndexerSettings,
+        *,
+        group: str,
+        read_wait_s: float = _READ_WAIT_S,
+        report_interval_s: float = _REPORT_INTERVAL_S,
     ) -> None:
         self._receiver = receiver
         self._offsets = offsets
         self._producer = producer
         self._clock = clock
-        self._settings = settings
+        self._group = group
+        self._read_wait_s = read_wait_s
+        self._report_interval_s = report_interval_s
         self._convert = ConvertElements(receiver, clock)
         self._leases: dict[int, Lease] = {}
         self._delivered: dict[ShardQueue, int] = {}
@@ -168,7 +186,7 @@ class Deliverer:
             lease = self._leases.get(key.shard)
             if lease is None:
                 return
-            offsets, group = self._offsets, self._settings.group
+            offsets, group = self._offsets, self._group
             idx = await reposition_shard(self._receiver, offsets, group, error, self._delivered[key], lease)
             if idx is None:
                 self._delivered |= await offsets.add(key.shard)
@@ -186,9 +204,7 @@ class Deliverer:
 
     async def _read(self, cursors: Mapping[ShardQueue, int]) -> Elements:
         """Read elements; return none if the set of leases changes while the read waits."""
-        reading = asyncio.create_task(
-            self._receiver.read(cursors, limit=self._settings.read_elements, wait_s=self._settings.read_wait_s)
-        )
+        reading = asyncio.create_task(self._receiver.read(cursors, limit=_READ_ELEMENTS, wait_s=self._read_wait_s))
         changed = asyncio.create_task(self._changed.wait())
         try:
             await asyncio.wait([reading, changed], return_when=asyncio.FIRST_COMPLETED)
@@ -226,9 +242,9 @@ class Deliverer:
     async def _report(self) -> None:
         now_s = self._clock.monotonic_s()
         since_s = now_s - self._reported_at_s
-        is_due = self._report_due and since_s >= self._settings.report_interval_s
-        if self._delivered and (is_due or since_s >= self._settings.heartbeat_s):
-            await self._receiver.report(self._settings.group, self._delivered)
+        is_due = self._report_due and since_s >= self._report_interval_s
+        if self._delivered and (is_due or since_s >= _UNCHANGED_REPORT_INTERVAL_S):
+            await self._receiver.report(self._group, self._delivered)
             self._report_due = False
             self._reported_at_s = now_s
 

@@ -24,6 +24,7 @@ from classifeed_indexer.store.refills import Refill, Refills
 _log = structlog.get_logger(__name__)
 
 _POLL_S: Final = 1.0
+_STEP_DOCUMENTS: Final = 1000
 
 
 class HeldShards(Protocol):
@@ -45,7 +46,13 @@ class ShardRefiller:
     """
 
     def __init__(
-        self, receiver: ReceiverClient, refills: Refills, held: HeldShards, clock: Clock, *, step_documents: int
+        self,
+        receiver: ReceiverClient,
+        refills: Refills,
+        held: HeldShards,
+        clock: Clock,
+        *,
+        step_documents: int = _STEP_DOCUMENTS,
     ) -> None:
         self._receiver = receiver
         self._refills = refills

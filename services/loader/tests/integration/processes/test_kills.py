@@ -57,7 +57,6 @@ async def start(
         "PROCESSOR_ADDRESS": target,
         "SPOOL_DIR": str(tmp_path / "spool"),
         "ALLOW_LOOPBACK": "true",
-        "HEARTBEAT_S": "0.5",
         "JOBS_LEASE_S": "600",
         "LEASE_TTL_S": "2",
         "HOST_FIRST_RATE": "1000",
@@ -71,7 +70,7 @@ async def start(
         named = {f"CLASSIFEED_LOADER_{name}": value for name, value in (environment | settings).items()}
         process = subprocess.Popen(
             [sys.executable, "-m", "classifeed_loader"],
-            env={**os.environ, "DL_REAPER_PERIOD_SEC": "0.5", **named},
+            env={**os.environ, "DL_REAPER_PERIOD_SEC": "0.5", "DL_HEARTBEAT_SEC": "0.5", **named},
             stdin=subprocess.DEVNULL,
         )
         running.append(process)

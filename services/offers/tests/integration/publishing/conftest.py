@@ -21,7 +21,6 @@ from classifeed_offers.domain.documents import schema
 from classifeed_receiver.app.pushing.push_documents import PushDocuments
 from classifeed_receiver.rpc.receiver_service import ReceiverService
 from classifeed_receiver.rpc.schema_service import SchemaService
-from classifeed_receiver.settings import ReceiverSettings
 from classifeed_receiver.store.commit_signal import CommitSignal
 from classifeed_receiver.store.known_epochs import KnownEpochs
 
@@ -36,7 +35,9 @@ class Registry:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.epochs = KnownEpochs(database, SystemClock(), refresh_s=0.2)
-        self.push_documents = PushDocuments(database, self.epochs, CommitSignal(), ReceiverSettings())
+        self.push_documents = PushDocuments(
+            database, self.epochs, CommitSignal(), limit_bytes=512 * 1024, transactions=2
+        )
 
     def servicers(self) -> list[Servicer]:
         return [

@@ -15,6 +15,7 @@ from classifeed_receiver.store import schemas
 
 # Otherwise every push with an invalid document would read the schemas again.
 _LEAST_AGE_S: Final = 0.2
+_REFRESH_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class _Known:
 class KnownEpochs:
     """Epochs by client, at most `refresh_s` seconds old; `get_newer` refreshes them earlier."""
 
-    def __init__(self, database: Database, clock: Clock, *, refresh_s: float) -> None:
+    def __init__(self, database: Database, clock: Clock, *, refresh_s: float = _REFRESH_S) -> None:
         self._database = database
         self._clock = clock
         self._refresh_s = refresh_s

@@ -244,13 +244,13 @@ class World:
             await self.compare_race([(*batch, await self.push(batch))])
 
     async def expire(self) -> None:
-        expirer = DocumentExpirer(self.database, interval_s=1, documents=3, tombstone_age_s=3600)
+        expirer = DocumentExpirer(self.database, documents=3, tombstone_age_s=3600)
         while await expirer.expire_once():
             pass
         await self.compare({client: model.expire(datetime.now(UTC)) for client, model in self.models.items()})
 
     async def forget_tombstones(self) -> None:
-        expirer = DocumentExpirer(self.database, interval_s=1, documents=1000, tombstone_age_s=0)
+        expirer = DocumentExpirer(self.database, documents=1000, tombstone_age_s=0)
         expired = {client: model.expire(datetime.now(UTC)) for client, model in self.models.items()}
         await expirer.expire_once()
         for model in self.models.values():
@@ -266,7 +266,7 @@ class World:
                 report = queue_pb.ReportProgressRequest(group="search", client=client, cursors=cursors)
                 await self.replicas[0].queues.ReportProgress(report)
             self.models[client].trim(follower.cursors)
-        trimmer = QueueTrimmer(self.database, interval_s=1, elements=1000, group_lifetime_s=3600, failed_age_s=3600)
+        trimmer = QueueTrimmer(self.database, elements=1000, group_lifetime_s=3600, failed_age_s=3600)
         await trimmer.trim_once()
         await self.compare({})
 
@@ -469,10 +469,10 @@ async def play(
         await database.open()
         receiver = Receiver(
             database,
-            document_limit_bytes=LIMIT_BYTES,
+            limit_bytes=LIMIT_BYTES,
             compress_from_bytes=100,
             epochs_refresh_s=1e-6,
-            write_limit_s=300,
+            limit_s=300,
         )
         target = await rpc_server("receiver", *receiver.servicers())
         clients = rpc_channel(target, caller="service", audience="receiver")

@@ -41,7 +41,7 @@ async def test_positions_that_were_acknowledged_pass(receiver: Receiver, build: 
         known = positions_of(await receiver.push(*[build.upsert(f"k{n}", version) for n in range(100)], known=known))
     ends = {ShardKey(MAIN, position.shard): position.idx for position in known}
     await report_progress(receiver.database, "search", "offers", ends)
-    await QueueTrimmer(receiver.database, interval_s=1, elements=1000, group_lifetime_s=60, failed_age_s=60).trim_once()
+    await QueueTrimmer(receiver.database, elements=1000, group_lifetime_s=60, failed_age_s=60).trim_once()
     first = [ShardPosition(position.shard, 1) for position in known]  # trimmed long ago
     for passing in (known, first):
         await receiver.push(build.upsert("x"), known=passing)
@@ -88,7 +88,7 @@ async def test_pushes_that_are_written_together_are_judged_apart(
     await table_backup.take()
     known = positions_of(await receiver.push(build.upsert("k0")))
     await table_backup.restore()
-    slow = make_receiver(coalesce_s=0.1, write_transactions=1)
+    slow = make_receiver(coalesce_s=0.1, transactions=1)
     results = await asyncio.gather(
         slow.push(build.upsert("a"), known=known), slow.push(build.upsert("b")), return_exceptions=True
     )

@@ -203,7 +203,7 @@ async def race(push: Callable[[RawDocument], Any], build: Build, *, keys: int, v
 
 async def test_racing_writers(receiver: Receiver, make_receiver: Callable[..., Any], build: Build) -> None:
     """Two replicas, eight writers: at rest each key has its freshest version, whose writer has ACK."""
-    replicas = [make_receiver(write_limit_s=300) for _ in range(2)]
+    replicas = [make_receiver(limit_s=300) for _ in range(2)]
     rng = random.Random(1)
 
     async def push(document: RawDocument) -> Any:
@@ -297,7 +297,7 @@ async def test_a_push_that_fails_does_not_fail_those_it_shares_a_transaction_wit
 async def test_passing_failure_is_told_as_retry(
     make_receiver: Callable[..., Any], receiver_database: Database, build: Build
 ) -> None:
-    receiver, hasty = make_receiver(write_limit_s=300), make_receiver(write_limit_s=0.2)
+    receiver, hasty = make_receiver(limit_s=300), make_receiver(limit_s=0.2)
     await receiver.put(build.schema())
     await receiver.push(build.upsert("a", 1))
     async with receiver_database.transaction() as tx:

@@ -54,7 +54,7 @@ async def push_into_shard(receiver: Receiver, build: Build, count: int, *, first
 
 
 def trimmer_of(receiver: Receiver, *, elements: int = 100) -> QueueTrimmer:
-    return QueueTrimmer(receiver.database, interval_s=1, elements=elements, group_lifetime_s=60, failed_age_s=60)
+    return QueueTrimmer(receiver.database, elements=elements, group_lifetime_s=60, failed_age_s=60)
 
 
 async def test_everything_pushed_is_read_once_in_order_of_its_shard(receiver: Receiver, build: Build) -> None:
@@ -303,7 +303,7 @@ async def test_failed_element_gets_one_place_in_the_queue_failed(receiver: Recei
     assert [(element.idx, element.document.version) for element in result.elements] == [(second_idx, 3)]
     assert result.next == {failed: second_idx}
     # Old elements are removed, except the newest one of a stored version: digests leave this document out.
-    trimmer = QueueTrimmer(receiver.database, interval_s=1, elements=1, group_lifetime_s=60, failed_age_s=3600)
+    trimmer = QueueTrimmer(receiver.database, elements=1, group_lifetime_s=60, failed_age_s=3600)
     assert await trimmer.forget_failed() == 0
     for change in ("elements SET idx = idx - %s WHERE queue = 3", "failures SET failed_idx = failed_idx - %s"):
         await receiver.fetch(f"UPDATE {change} RETURNING 1", 3700 * 1_000_000)

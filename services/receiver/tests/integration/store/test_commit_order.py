@@ -99,7 +99,7 @@ async def test_batches_with_common_shards_and_keys_do_not_deadlock(
     receiver: Receiver, make_receiver: Callable[..., Any], build: Build
 ) -> None:
     """Two replicas write the same keys at the same time, given in opposite orders."""
-    replicas = [make_receiver(write_limit_s=300) for _ in range(2)]
+    replicas = [make_receiver(limit_s=300) for _ in range(2)]
     keys = [f"k{number}" for number in range(400)]
 
     outcome_types: set[type] = set()

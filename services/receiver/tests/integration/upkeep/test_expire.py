@@ -16,7 +16,7 @@ PAST = datetime(2020, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def expirer(receiver: Receiver) -> DocumentExpirer:
-    return DocumentExpirer(receiver.database, interval_s=1, documents=3, tombstone_age_s=60)
+    return DocumentExpirer(receiver.database, documents=3, tombstone_age_s=60)
 
 
 async def read_last(receiver: Receiver) -> list[Any]:

@@ -8,20 +8,21 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from classifeed_common.errors import ResourceExhausted
 
-_CHECK_SPACE_EVERY = 16 * 1024**2
+_CHECK_SPACE_EVERY: Final = 16 * 1024**2
+# Other uploads grow between two checks.
+_RESERVE_BYTES: Final = 256 * 1024**2
 
 
 class Spool:
     """A temporary file that the `with` block deletes; its name contains nothing that a user sent."""
 
-    def __init__(self, folder: Path, *, limit_bytes: int, reserve_bytes: int) -> None:
+    def __init__(self, folder: Path, *, limit_bytes: int) -> None:
         self._folder = folder
         self._limit = limit_bytes
-        self._reserve = reserve_bytes
         self._hash = hashlib.sha256()
         self._checked_at = -_CHECK_SPACE_EVERY
         self.size_bytes = 0
@@ -50,7 +51,7 @@ class Spool:
             )
         if self.size_bytes - self._checked_at >= _CHECK_SPACE_EVERY:
             self._checked_at = self.size_bytes
-            if shutil.disk_usage(self.path.parent).free < self._reserve:
+            if shutil.disk_usage(self.path.parent).free < _RESERVE_BYTES:
                 raise ResourceExhausted(
                     "SPOOL_FULL",
                     "There is no disk space for the file right now. Nothing was changed; try again in some minutes.",

@@ -28,6 +28,7 @@ from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.idle_readers import disconnect_idle
 
 Response = TypeVar("Response")
+_WATCH_INTERVAL_S: Final = 0.25
 _RESTING: Final = frozenset(task_pb2.TaskStatus.values()) - {
     task_pb2.TASK_STATUS_UNSPECIFIED,
     task_pb2.TASK_STATUS_IN_PROGRESS,
@@ -39,12 +40,10 @@ class TaskMethods:
 
     Args:
         processor: client for tasks.
-        watch_interval_s: seconds between two polls of a watch.
     """
 
-    def __init__(self, processor: ProcessorClient, *, watch_interval_s: float) -> None:
+    def __init__(self, processor: ProcessorClient) -> None:
         self._processor = processor
-        self._watch_interval_s = watch_interval_s
         self._draining = asyncio.Event()
 
     def drain(self) -> None:
@@ -106,7 +105,7 @@ class TaskMethods:
                 last = task
             if task.status in _RESTING:
                 return
-            await self._unless_draining(asyncio.sleep(self._watch_interval_s))
+            await self._unless_draining(asyncio.sleep(_WATCH_INTERVAL_S))
 
     async def _unless_draining(self, awaited: Awaitable[Response]) -> Response:
         """Return the result of `awaited`; stop waiting when this process drains."""

@@ -32,7 +32,6 @@ class UploadMethods:
         slots: limits of open uploads.
         spool_dir: folder for files that are being received.
         limit_bytes: largest accepted file, in bytes.
-        reserve_bytes: disk space that an upload must leave free, in bytes.
         idle_s: seconds after which an idle upload is aborted.
     """
 
@@ -44,7 +43,6 @@ class UploadMethods:
         *,
         spool_dir: Path,
         limit_bytes: int,
-        reserve_bytes: int,
         idle_s: float,
     ) -> None:
         self._database = database
@@ -52,7 +50,6 @@ class UploadMethods:
         self._slots = slots
         self._spool_dir = spool_dir
         self._limit_bytes = limit_bytes
-        self._reserve_bytes = reserve_bytes
         self._idle_s = idle_s
 
     async def UploadFeed(
@@ -64,7 +61,7 @@ class UploadMethods:
         with ExitStack() as held:
             open_upload = held.enter_context(self._slots.hold())
             folder = held.enter_context(run_folder(self._spool_dir))
-            spool = held.enter_context(Spool(folder, limit_bytes=self._limit_bytes, reserve_bytes=self._reserve_bytes))
+            spool = held.enter_context(Spool(folder, limit_bytes=self._limit_bytes))
             async for request in pieces_of(request_iterator, self._idle_s, open_upload):
                 part = request.WhichOneof("part")
                 if (part == "spec") is not (spec is None):

@@ -18,6 +18,11 @@ from classifeed_receiver.domain.documents import NewDocument, Outcome, Retry, Sh
 _log = structlog.get_logger(__name__)
 
 _TRANSACTION_DOCUMENTS: Final = 1000
+# Small pushes that come within this time share a commit (ADR 0010).
+_COALESCE_S: Final = 0.003
+_COALESCE_DOCUMENTS: Final = 100
+# The documents of a longer write get RETRY, and their client sends them again.
+_LIMIT_S: Final = 8.0
 
 Write = Callable[[str, Sequence[NewDocument], Collection[ShardPosition]], Awaitable[list[Outcome]]]
 
@@ -49,14 +54,20 @@ class WriteCoalescer:
     Args:
         write: function that checks the pushes' known positions, writes the documents in one transaction, and returns
             the outcome of each document.
+        transactions: maximum number of concurrent transactions.
         coalesce_s: maximum wait of a transaction's first push for others, in seconds.
         coalesce_documents: number of waiting documents that ends the wait.
-        transactions: maximum number of concurrent transactions.
         limit_s: timeout of a write, in seconds; after it the outcome of its documents is Retry.
     """
 
     def __init__(
-        self, write: Write, *, coalesce_s: float, coalesce_documents: int, transactions: int, limit_s: float
+        self,
+        write: Write,
+        *,
+        transactions: int,
+        coalesce_s: float = _COALESCE_S,
+        coalesce_documents: int = _COALESCE_DOCUMENTS,
+        limit_s: float = _LIMIT_S,
     ) -> None:
         self._write = write
         self._coalesce_s = coalesce_s

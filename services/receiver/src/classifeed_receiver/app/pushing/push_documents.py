@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 import structlog
 
@@ -25,33 +25,53 @@ from classifeed_receiver.domain.documents import (
     select_candidates,
 )
 from classifeed_receiver.domain.validation import check_document
-from classifeed_receiver.settings import ReceiverSettings
 from classifeed_receiver.store import registry
 from classifeed_receiver.store.commit_signal import CommitSignal
 from classifeed_receiver.store.known_epochs import KnownEpochs
 
 _log = structlog.get_logger(__name__)
 _NO_TRACES: Final[Mapping[int, str]] = {}
+_COMPRESS_FROM_BYTES: Final = 2048
+
+
+class Coalescing(TypedDict, total=False):
+    """Options of `WriteCoalescer`."""
+
+    coalesce_s: float
+    coalesce_documents: int
+    limit_s: float
 
 
 class PushDocuments:
-    """Takes the pushed documents of all clients, and combines concurrent pushes into transactions."""
+    """Takes the pushed documents of all clients, and combines concurrent pushes into transactions.
+
+    Args:
+        database: database of the registry.
+        epochs: epochs and schemas that this process knows.
+        signal: notified after commits.
+        limit_bytes: size of the largest accepted document.
+        transactions: maximum number of concurrent transactions.
+        compress_from_bytes: size from which on documents are kept compressed.
+        coalescing: further options of `WriteCoalescer`.
+    """
 
     def __init__(
-        self, database: Database, epochs: KnownEpochs, signal: CommitSignal, settings: ReceiverSettings
+        self,
+        database: Database,
+        epochs: KnownEpochs,
+        signal: CommitSignal,
+        *,
+        limit_bytes: int,
+        transactions: int,
+        compress_from_bytes: int = _COMPRESS_FROM_BYTES,
+        **coalescing: Unpack[Coalescing],
     ) -> None:
         self._database = database
         self._epochs = epochs
         self._signal = signal
-        self._limit_bytes = settings.document_limit_bytes
-        self._compress_from_bytes = settings.compress_from_bytes
-        self._coalescer = WriteCoalescer(
-            self._write,
-            coalesce_s=settings.coalesce_s,
-            coalesce_documents=settings.coalesce_documents,
-            transactions=settings.write_transactions,
-            limit_s=settings.write_limit_s,
-        )
+        self._limit_bytes = limit_bytes
+        self._compress_from_bytes = compress_from_bytes
+        self._coalescer = WriteCoalescer(self._write, transactions=transactions, **coalescing)
 
     async def __call__(
         self,

@@ -26,6 +26,7 @@ _log = structlog.get_logger(__name__)
 _RESPONSE_BYTES: Final = 3_500_000
 _ELEMENT_OVERHEAD_BYTES: Final = 32
 _LOGGED_KEYS: Final = 20
+_POLL_S: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class ReadResult:
 class ReadElements:
     """Reads the queues for any number of readers; each call passes the reader's cursors."""
 
-    def __init__(self, database: Database, signal: CommitSignal, clock: Clock, *, poll_s: float) -> None:
+    def __init__(self, database: Database, signal: CommitSignal, clock: Clock, *, poll_s: float = _POLL_S) -> None:
         self._database = database
         self._signal = signal
         self._clock = clock

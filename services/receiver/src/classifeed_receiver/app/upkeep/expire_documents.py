@@ -13,6 +13,8 @@ from classifeed_receiver.store import registry
 
 _log = structlog.get_logger(__name__)
 
+_INTERVAL_S: Final = 1.0
+_DOCUMENTS: Final = 500
 _COUNTED_AT_MOST: Final = 10_000
 
 
@@ -22,13 +24,13 @@ class DocumentExpirer(Looping):
     Any number of processes may run it. The deletion of an expired document goes through the queue like any other.
     """
 
-    def __init__(self, database: Database, *, interval_s: float, documents: int, tombstone_age_s: float) -> None:
+    def __init__(self, database: Database, *, tombstone_age_s: float, documents: int = _DOCUMENTS) -> None:
         self._database = database
         self._documents = documents
         self._tombstone_age_s = tombstone_age_s
         self.loop = Loop(
             self.expire_once,
-            period_s=interval_s,
+            period_s=_INTERVAL_S,
             name="expiry",
             doing="removing expired documents",
             effect="They stay in the search",

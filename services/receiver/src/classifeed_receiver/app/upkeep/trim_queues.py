@@ -14,6 +14,8 @@ from classifeed_receiver.store import queues
 
 _log = structlog.get_logger(__name__)
 
+_INTERVAL_S: Final = 5.0
+_ELEMENTS: Final = 5000
 _BETWEEN_SHARDS_S: Final = 0.01
 _FORGET_EVERY_S: Final = 600.0
 
@@ -23,15 +25,14 @@ class QueueTrimmer(Looping):
 
     Args:
         database: database of the receiver.
-        interval_s: seconds between two runs; failed elements are removed every 10 minutes.
-        elements: maximum number of elements removed from a shard at a time.
         group_lifetime_s: seconds for which an inactive group still delays the trimming.
         failed_age_s: seconds for which an element of the queue `failed` is kept; longer while it is the stored
             version of its document.
+        elements: maximum number of elements removed from a shard at a time.
     """
 
     def __init__(
-        self, database: Database, *, interval_s: float, elements: int, group_lifetime_s: float, failed_age_s: float
+        self, database: Database, *, group_lifetime_s: float, failed_age_s: float, elements: int = _ELEMENTS
     ) -> None:
         self._database = database
         self._elements = elements
@@ -40,7 +41,7 @@ class QueueTrimmer(Looping):
         self._forgets_at = 0.0
         self.loop = Loop(
             self._trim_and_forget,
-            period_s=interval_s,
+            period_s=_INTERVAL_S,
             name="trimming",
             doing="trimming queues",
             effect="Elements that all groups have read are not removed, and the tables grow",
