@@ -31,10 +31,9 @@ from classifeed_domain.policy import POLICY
 from classifeed_indexer.domain.conversion import Converter
 from classifeed_offers.domain.documents import CLIENT, schema
 from classifeed_searcher.app.search_documents import SearchDocuments
+from classifeed_searcher.bootstrap import SWITCH_S
 from classifeed_searcher.consumers.index_sink import IndexSink
 from classifeed_searcher.rpc.search_service import SearchService
-from classifeed_searcher.searching.pool import SearchProcesses
-from classifeed_searcher.searching.worker import SWITCH_S
 from classifeed_searcher.settings import SearcherSettings
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.live_index import LiveIndex
@@ -113,10 +112,8 @@ async def serve(folder: Path, keys: Path, documents: int) -> None:
     live.generation = generation
     settings = SearcherSettings(receiver_address="127.0.0.1:1", data_dir=folder)
     server = build_server(settings, POLICY, keys=KeyStore(keys))
-    searches = SearchProcesses({CLIENT: live}, count=settings.search_processes, memory_mb=settings.search_memory_mb)
-    searches.start()
-    use_case = SearchDocuments({CLIENT: live}, search=searches, at_least_wait_s=settings.at_least_wait_s)
-    add_SearchServiceServicer_to_server(SearchService(use_case), server)
+    search = SearchDocuments({CLIENT: live})
+    add_SearchServiceServicer_to_server(SearchService(search), server)
     health = Health([])
     health.set_serving(True)
     add_HealthServicer_to_server(health, server)
@@ -130,7 +127,7 @@ async def serve(folder: Path, keys: Path, documents: int) -> None:
         print(json.dumps({"taken": changes.taken}), flush=True)
     await changes.stop()
     await server.stop(0)
-    await searches.close()
+    search.close()
     generation.close()
 
 

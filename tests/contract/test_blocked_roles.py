@@ -12,7 +12,7 @@ from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.runner import ServiceRunner
 
 # These roles report partitions, processes or files by their state, not by repeated faults.
-OTHERS = ("consume", "watch-searches", "watch-children", "watch-decoders", "watch-rules")
+OTHERS = ("consume", "watch-children", "watch-decoders", "watch-rules")
 
 
 async def test_every_role_names_what_blocks_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

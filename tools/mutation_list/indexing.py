@@ -17,7 +17,7 @@ _FAILED_REBUILD: Final = (
 )
 _CONDITIONS: Final = f"{_SEARCHER_TESTS}/unit/app/test_search_index.py"
 _DAMAGED: Final = f"{_RECEIVER_TESTS}/reading/test_damaged_rows.py"
-_SEARCHES: Final = f"{_SEARCHER_TESTS}/integration/test_search_processes.py"
+_SEARCHES: Final = f"{_SEARCHER_TESTS}/integration/test_search_service.py"
 
 MUTATIONS: Final = (
     Mutation(
@@ -218,7 +218,6 @@ MUTATIONS: Final = (
         f"{_SEARCHER}/store/generation.py",
         before="""            if write.is_touched:
                 self.index.commit()
-                self.commits += 1
             state = IndexState({**self.state.positions, **positions}, write.watermarks, write.refused)
             write_state(self.state_path, state)
 """,
@@ -296,91 +295,37 @@ MUTATIONS: Final = (
         ),
     ),
     Mutation(
-        "search-of-an-older-commit",
-        "Registry and index",
-        "A search process does not see later commits.",
-        f"{_SEARCHER}/searching/worker.py",
-        before="if found.commits < request.commits:",
-        after="if found.commits < 0:",
-        tests=(f"{_SEARCHER_TESTS}/integration/test_search_processes.py::test_what_was_committed_is_found_at_once",),
-    ),
-    Mutation(
-        "deadly-search-made-in-the-service",
-        "Registry and index",
-        "A search that ended its process runs in the service's process.",
-        f"{_SEARCHER}/searching/pool.py",
-        before="if self._has_served and not self._ready():",
-        after="if not self._has_served and not self._ready():",
-        tests=(
-            f"{_SEARCHER_TESTS}/integration/test_search_processes.py"
-            "::test_search_that_ends_every_process_ends_no_service",
-        ),
-    ),
-    Mutation(
-        "deadly-search-made-where-none-starts",
-        "Registry and index",
-        "A search that ended its process runs in the service's process if no search process can start.",
-        f"{_SEARCHER}/searching/pool.py",
-        before="lost == _ATTEMPTS or (lost and not prepare_search(generation.index, request).is_short)",
-        after="lost == _ATTEMPTS",
-        tests=(f"{_SEARCHES}::test_search_that_has_ended_its_process_is_not_made_here_where_no_other_starts",),
-    ),
-    Mutation(
-        "search-without-a-limit-of-memory",
-        "Registry and index",
-        "A search takes all memory of the container, which is killed.",
-        f"{_SEARCHER}/searching/worker.py",
-        before="    resource.setrlimit(resource.RLIMIT_DATA, (memory_mb << 20, memory_mb << 20))\n",
-        after="",
-        tests=(f"{_SEARCHES}::test_search_that_takes_too_much_memory_is_refused",),
-    ),
-    Mutation(
-        "search-without-memory-tried-in-the-service",
-        "Registry and index",
-        "A search that failed for lack of memory runs in the service's process.",
-        f"{_SEARCHER}/searching/process.py",
-        before="(SearchInterrupted if reply.has_begun else SearchFailed)",
-        after="SearchFailed",
-        tests=(f"{_SEARCHES}::test_search_that_fails_on_its_way_is_not_made_here",),
-    ),
-    Mutation(
         "searches-for-nobody",
         "Registry and index",
         "Searches of callers that have gone run before the searches of waiting callers.",
-        f"{_SEARCHER}/searching/process.py",
-        before="self._send(sent._replace(content=None))",
-        after="pass",
-        tests=(f"{_SEARCHES}::test_search_whose_caller_has_gone_is_given_up",),
+        f"{_SEARCHER}/app/search_documents.py",
+        before="return await search\n",
+        after="return await asyncio.shield(search)\n",
+        tests=(f"{_SEARCHES}::test_long_searches_hold_up_no_other_work_and_those_without_a_caller_never_begin",),
     ),
     Mutation(
-        "dropped-search-made",
+        "search-of-any-size",
         "Registry and index",
-        "A search process runs searches that it was told to drop.",
-        f"{_SEARCHER}/searching/worker.py",
-        before="if (dropped := pending.get(request.number)) is not None and dropped.cancel():",
-        after="if (dropped := pending.get(request.number)) is not None:",
+        "A search with thousands of prefixes takes a thread of the searcher for minutes.",
+        f"{_SEARCHER}/app/search_index.py",
+        before="    _check_size(request)\n",
+        after="",
         tests=(
-            f"{_SEARCHER_TESTS}/unit/searching/test_worker.py"
-            "::test_search_that_nobody_waits_for_any_more_is_never_made",
+            f"{_SEARCHER_TESTS}/unit/app/test_search_index.py"
+            "::test_a_search_that_would_take_too_long_is_refused_before_it_begins",
         ),
     ),
     Mutation(
-        "search-outlives-its-service",
+        "page-of-any-size",
         "Registry and index",
-        "A search process survives its service until its searches end.",
-        f"{_SEARCHER}/searching/worker.py",
-        before="        os._exit(0)  # no caller waits for the remaining searches\n",
-        after="",
-        tests=(f"{_SEARCHES}::test_process_ends_with_its_service_whatever_it_searches",),
-    ),
-    Mutation(
-        "search-processes-missing-in-silence",
-        "Registry and index",
-        "The status does not report search processes that do not start.",
-        f"{_SEARCHER}/bootstrap.py",
-        before="searches.run, blocked=searches.blocked, is_everywhere=True)",
-        after="searches.run, is_everywhere=True)",
-        tests=(f"{_SEARCHES}::test_status_names_processes_that_do_not_start_whatever_the_roles",),
+        "A page of large documents takes all memory of the searcher.",
+        f"{_SEARCHER}/app/search_index.py",
+        before="if left_bytes < 0 and len(hits) > 1:",
+        after="if False:",
+        tests=(
+            f"{_SEARCHER_TESTS}/unit/app/test_search_index.py"
+            "::test_a_page_ends_before_it_is_too_large_and_the_next_one_continues",
+        ),
     ),
     Mutation(
         "fields-sent-for-a-body",

@@ -9,7 +9,7 @@ from tools.mutation_list.mutation import Mutation
 _SUPERVISION: Final = "cli/src/classifeed_cli/platform/supervision"
 _TESTS: Final = "cli/tests/unit/platform/supervision/test_exhaustion.py"
 _SEARCHER: Final = "services/searcher/src/classifeed_searcher"
-_SEARCHES: Final = "services/searcher/tests/integration/test_search_processes.py"
+_WRITERS: Final = "services/searcher/tests/integration/test_child_processes.py"
 _CHILDREN: Final = "libs/common/src/classifeed_common/child_processes.py"
 _CHILDREN_TESTS: Final = "libs/common/tests/unit/test_child_processes.py"
 
@@ -143,16 +143,7 @@ MUTATIONS: Final = (
         f"{_SEARCHER}/store/generation.py",
         before="WriterProcess(index_of(folder), schema, children=children)",
         after="WriterProcess(index_of(folder), schema)",
-        tests=(f"{_SEARCHES}::test_status_names_stopped_processes_that_have_nothing_to_do_whatever_the_roles",),
-    ),
-    Mutation(
-        "ended-searches-stay-open-calls",
-        "Child processes",
-        "Search processes are reported as not responding although their searches have ended.",
-        f"{_SEARCHER}/searching/process.py",
-        before="            self._child.end(call)\n",
-        after="",
-        tests=(f"{_SEARCHES}::test_a_search_process_that_does_not_respond_is_named_until_its_search_ends",),
+        tests=(f"{_WRITERS}::test_status_names_a_stopped_writer_that_has_nothing_to_do_whatever_the_roles",),
     ),
     Mutation(
         "unanswered-calls-unseen",

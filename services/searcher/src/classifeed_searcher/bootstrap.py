@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 from classifeed.search.v1.search_service_pb2_grpc import add_SearchServiceServicer_to_server
 from classifeed_common.child_processes import ChildProcesses
@@ -18,8 +19,6 @@ from classifeed_searcher.clients.topic_log import TopicLog
 from classifeed_searcher.consumers.index_keeper import IndexKeeper
 from classifeed_searcher.consumers.index_sink import IndexSink
 from classifeed_searcher.rpc.search_service import SearchService
-from classifeed_searcher.searching.pool import SearchProcesses
-from classifeed_searcher.searching.worker import SWITCH_S
 from classifeed_searcher.settings import SearcherSettings
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 from classifeed_searcher.store.generations import Generations
@@ -27,6 +26,8 @@ from classifeed_searcher.store.live_index import LiveIndex
 from classifeed_searcher.store.positions import IndexPositions
 
 SERVICE = "searcher"
+SWITCH_S: Final = 0.0005
+"""Seconds after which a thread with a long search gives way to short ones."""
 
 
 def build(settings: SearcherSettings) -> ServiceRunner:
@@ -36,12 +37,9 @@ def build(settings: SearcherSettings) -> ServiceRunner:
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     indexes = {client: LiveIndex(client) for client in settings.client_list}
     children = ChildProcesses()
-    searches = SearchProcesses(
-        indexes, count=settings.search_processes, memory_mb=settings.search_memory_mb, children=children
-    )
+    search = SearchDocuments(indexes)
     keepers: list[IndexKeeper] = []
     roles = [
-        Role("watch-searches", searches.run, blocked=searches.blocked, is_everywhere=True),
         Role("watch-children", children.run, blocked=children.blocked, is_everywhere=True),
     ]
     for client, live in indexes.items():
@@ -66,7 +64,7 @@ def build(settings: SearcherSettings) -> ServiceRunner:
         await producer.start()
 
     async def stop() -> None:
-        await searches.close()
+        search.close()
         await producer.close()
         await channel.close()
         cluster.close()
@@ -82,7 +80,7 @@ def build(settings: SearcherSettings) -> ServiceRunner:
         servicers=[
             Servicer.of(
                 add_SearchServiceServicer_to_server,
-                SearchService(SearchDocuments(indexes, search=searches, at_least_wait_s=settings.at_least_wait_s)),
+                SearchService(search),
             )
         ],
         readiness={f"index of {client}": live.check for client, live in indexes.items()},

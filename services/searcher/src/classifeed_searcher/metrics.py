@@ -66,8 +66,3 @@ DIFFERING: Final = METRICS.gauge(
     unit="shards",
     labels=_CLIENT,
 )
-SEARCH_PROCESSES_LOST: Final = METRICS.counter(
-    "classifeed_searcher_search_processes_lost_total",
-    "Search processes that ended unexpectedly, or were killed because a search took too long.",
-    unit="processes",
-)

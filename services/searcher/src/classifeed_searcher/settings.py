@@ -26,22 +26,6 @@ class SearcherSettings(ServiceSettings):
         description="Maximum linger after a commit of the index, in which documents of the next commit accumulate, in "
         "seconds.",
     )
-    at_least_wait_s: float = Field(
-        default=2.0, gt=0, description="How long a search waits for the index to reach `at_least`, in seconds."
-    )
-    search_processes: int = Field(
-        default=1,
-        ge=0,
-        le=64,
-        description="Number of search processes in addition to the service process, to use several cores; about 80 MB "
-        "each.",
-    )
-    search_memory_mb: int = Field(
-        default=512,
-        ge=256,
-        description="Memory limit of each search process in addition to the index files, in MB; a search that needs "
-        "more is refused.",
-    )
     digest_interval_s: float = Field(
         default=600.0, gt=0, description="How often the whole index is compared with the registry, in seconds."
     )

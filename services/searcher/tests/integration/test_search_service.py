@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,16 @@ from classifeed_devkit.testing.rpc import OpenChannel, StartServer
 from classifeed_devkit.testing.texts import check_that_nul_is_refused
 from classifeed_domain.document_digest import digest_of
 from classifeed_domain.document_shards import hash_of
+from classifeed_searcher.app import search_documents
 from classifeed_searcher.app.search_documents import SearchDocuments
 from classifeed_searcher.domain.rebuild import Cause, Rebuild
 from classifeed_searcher.rpc.search_service import SearchService
-from classifeed_searcher.searching.pool import SearchProcesses
 from classifeed_searcher.store.catch_up import CatchUp
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.live_index import LiveIndex
 
 MAIN = index_queue_service_pb2.INDEX_QUEUE_MAIN
+DEADLINE_S = 60.0
 SELLERS = {"a": "north", "b": "north", "c": "south", "d": "south"}
 
 
@@ -63,14 +64,11 @@ def live(tmp_path: Path) -> Iterator[LiveIndex]:
     generation.close()
 
 
-@pytest.fixture(params=[0, 1], ids=["in the service's process", "in a process beside it"])
-async def target(rpc_server: StartServer, live: LiveIndex, request: pytest.FixtureRequest) -> AsyncIterator[str]:
-    searches = SearchProcesses({"offers": live}, count=request.param, memory_mb=512)
-    searches.start()
-    await until(lambda: len(searches.pids) == request.param)
-    service = SearchService(SearchDocuments({"offers": live}, search=searches, at_least_wait_s=0.2))
-    yield await rpc_server("searcher", Servicer.of(add_SearchServiceServicer_to_server, service))
-    await searches.close()
+@pytest.fixture
+async def target(rpc_server: StartServer, live: LiveIndex) -> AsyncIterator[str]:
+    documents = SearchDocuments({"offers": live}, at_least_wait_s=0.2)
+    yield await rpc_server("searcher", Servicer.of(add_SearchServiceServicer_to_server, SearchService(documents)))
+    documents.close()
 
 
 async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(target: str, rpc_channel: OpenChannel) -> None:
@@ -107,37 +105,55 @@ async def test_conditions_narrow_and_cannot_be_left_by_a_bracket(search: SearchS
     assert await found(search, request("диван OR диван", conditions=["seller:north"])) == {"a", "b"}
 
 
-class CountingExecutor(ThreadPoolExecutor):
-    """Search function that counts its calls."""
+class Held:
+    """Replaces searches by calls that last until `release`; counts those that have begun."""
 
-    handed_over = 0
+    def __init__(self) -> None:
+        self.begun = 0
+        self.release = threading.Event()
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        self.handed_over += 1
-        return super().submit(fn, *args, **kwargs)
+    def __call__(self, *_: object) -> bytes:
+        self.begun += 1
+        assert self.release.wait(DEADLINE_S)
+        return b""
 
 
-@pytest.mark.parametrize("target", [0], indirect=True)
-async def test_short_searches_stay_in_the_event_loop_and_others_leave_it(search: SearchServiceStub) -> None:
-    executor = CountingExecutor(2)
-    asyncio.get_running_loop().set_default_executor(executor)
-    for query in (
-        request("диваны"),
-        request('"угловой диван"', page_size=50),
-        request("диван OR кресло"),
-        request("диван", conditions=["price:[1 TO *]"]),
-    ):
-        assert await found(search, query) == set(SELLERS)
-    assert executor.handed_over == 0
-    for query in (
-        request(""),
-        request("див*"),
-        request("диван", page_size=51),
-        request("диван", conditions=["price:[1 TO *] OR price:[* TO 1]"]),
-    ):
-        before = executor.handed_over
-        assert await found(search, query) == set(SELLERS)
-        assert executor.handed_over == before + 1, query
+async def test_long_searches_hold_up_no_other_work_and_those_without_a_caller_never_begin(
+    live: LiveIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held()
+    monkeypatch.setattr(search_documents, "search_index", held)
+    search = SearchDocuments({"offers": live})
+    calls = [asyncio.create_task(search(request("диван"))) for _ in range(40)]
+    try:
+        await until(lambda: held.begun == 8)
+        assert live.generation is not None
+        await asyncio.to_thread(live.generation.digest)
+        for call in calls:
+            call.cancel()
+        await asyncio.wait(calls)
+    finally:
+        held.release.set()
+    assert await search(request("диван")) == b"", "it waits for all that came before it"
+    assert held.begun == 8 + 1
+    search.close()
+
+
+class Panic(BaseException):
+    """Like a panic of the engine, it is not an Exception."""
+
+
+async def test_a_panic_of_the_engine_ends_one_call_only(
+    search: SearchServiceStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def panic(*_: object) -> None:
+        raise Panic
+
+    with monkeypatch.context() as panicking:
+        panicking.setattr(search_documents, "search_index", panic)
+        with pytest.raises(grpc.aio.AioRpcError):
+            await search.Search(request("диван"), timeout=DEADLINE_S)
+    assert await found(search, request("диван")) == set(SELLERS)
 
 
 async def test_fault_is_placed_in_what_the_user_wrote(search: SearchServiceStub) -> None:

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from classifeed.documents.v1 import receiver_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
-from classifeed_searcher.app.search_index import prepare_search
-from classifeed_searcher.store.generation import IndexGeneration
+from classifeed_searcher.app.search_index import search_index
 from classifeed_searcher.store.live_index import LiveIndex
 
 _POLL_S: Final = 0.02
-
-Search = Callable[[IndexGeneration, search_service_pb2.SearchRequest], Awaitable[bytes]]
-
-
-async def search_here(generation: IndexGeneration, request: search_service_pb2.SearchRequest) -> bytes:
-    """Search in this process; return a serialized SearchResponse.
-
-    Raises:
-        InvalidArgument: the query, a filter, the sort or the page token is invalid; the message has the position.
-    """
-    search = prepare_search(generation.index, request)
-    return search.run() if search.is_short else await asyncio.to_thread(search.run)
+_AT_LEAST_WAIT_S: Final = 2.0
+# Threads of searches. They are not those of commits and digests, which long searches must not hold up.
+_SEARCHES: Final = 8
 
 
 class SearchDocuments:
@@ -33,29 +24,34 @@ class SearchDocuments:
 
     Args:
         indexes: indexes by client.
-        search: function that searches one generation.
         at_least_wait_s: maximum wait of a search for the positions in `at_least`, in seconds.
     """
 
-    def __init__(
-        self, indexes: Mapping[str, LiveIndex], *, search: Search = search_here, at_least_wait_s: float
-    ) -> None:
+    def __init__(self, indexes: Mapping[str, LiveIndex], *, at_least_wait_s: float = _AT_LEAST_WAIT_S) -> None:
         self._indexes = indexes
-        self._search = search
+        self._threads = ThreadPoolExecutor(_SEARCHES, "search")
         self._wait_s = at_least_wait_s
 
     async def __call__(self, request: search_service_pb2.SearchRequest) -> bytes:
-        """Return a page of hits: a serialized SearchResponse.
+        """Return a page of hits: a serialized SearchResponse. A canceled search that waits for a thread never begins.
 
         Raises:
-            InvalidArgument: the query, a filter, the sort or the page token is invalid; the message has the position.
+            InvalidArgument: see `search_index`.
             Unavailable: the index is incomplete, or has not reached the positions in `at_least`.
         """
         live = self.index_of(request.client)
         live.require()
         await self._reach(live, request.at_least)
         generation = live.require()
-        return await self._search(generation, request) if generation else b""
+        if generation is None:
+            return b""
+        loop = asyncio.get_running_loop()
+        search = loop.run_in_executor(self._threads, search_index, generation.index, request)
+        return await search
+
+    def close(self) -> None:
+        """Drop the searches that wait for a thread."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def index_of(self, client: str) -> LiveIndex:
         """Return the index of a client.

@@ -1,11 +1,9 @@
-"""Search one index; used in the service process and in search processes."""
+"""Search one index."""
 
 from __future__ import annotations
 
 import binascii
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+import re
 from typing import Any, Final
 
 import tantivy
@@ -16,7 +14,7 @@ from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.paging import read_page_values, write_page_values
 from classifeed_domain.document_bodies import native_value
 from classifeed_searcher.app.suggest_query import suggest_query
-from classifeed_searcher.domain.query import Between, Node, QueryError
+from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
 from classifeed_searcher.engine.fields import WrongValue
 from classifeed_searcher.engine.index import IndexReader, Ranked
@@ -25,94 +23,79 @@ from classifeed_searcher.engine.stored_hits import encode_response
 _DEFAULT_PAGE: Final = 20
 # The engine keeps all better hits in memory for a deep page. Further down, a filter helps the user more than pages.
 _DEEPEST_HIT: Final = 10_000
-# A search of so few postings takes about a millisecond, much of it with the interpreter's lock held; so does reading so
-# many hits. With other searches running, passing it to a thread would cost the same time again.
-_SHORT_POSTINGS: Final = 100_000
-_SHORT_PAGE: Final = 50
-# A range is checked block by block for documents that have the words; in the worst case for all documents.
-_SHORT_RANGE_DOCUMENTS: Final = 500_000
+# A page ends before its hits are larger, because a response must fit into a message of 16 MB.
+_PAGE_BYTES: Final = 8 << 20
+# A search cannot be ended once it has begun, so its size is limited: over a million documents the largest one takes
+# some seconds.
+_MOST_TERMS: Final = 2_000
+_MOST_PREFIXES: Final = 16
+_WORD: Final = re.compile(r"\w+")
+_PREFIX: Final = re.compile(r"[^\s(\[]\*")
 # The engine has no sortable column for these types, even if the schema says `sortable`.
 _UNSORTABLE: Final = {schema_pb2.FIELD_TYPE_TEXT, schema_pb2.FIELD_TYPE_GEO_POINT}
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedSearch:
-    """A valid search that has not begun.
+def search_index(index: IndexReader, request: search_service_pb2.SearchRequest) -> bytes:
+    """Return a page of hits: a serialized SearchResponse. Blocks.
 
-    Attributes:
-        is_short: whether it takes about a millisecond, for any number of documents.
-        run: function that returns a serialized SearchResponse, or raises InvalidArgument if the query is too large.
-            Blocks.
-    """
-
-    is_short: bool
-    run: Callable[[], bytes]
-
-
-def prepare_search(index: IndexReader, request: search_service_pb2.SearchRequest) -> PreparedSearch:
-    """Return a search of an index.
+    A page has fewer hits than requested if they would be larger than 8 MB; its token continues the search.
 
     Raises:
-        InvalidArgument: the query, a filter, the sort or the page token is invalid; the message has the position.
+        InvalidArgument: the query, a filter, the sort or the page token is invalid, or the search is too large; the
+            message has the position.
     """
     fingerprint = _fingerprint(request)
     offset = _offset_of(request, fingerprint)
-    limit = request.page_size or _DEFAULT_PAGE
+    _check_size(request)
     filters = [_filter_query(index, each, at) for at, each in enumerate(request.filters)]
-    conditions = [_read_condition(index, text, f"conditions[{at}]") for at, text in enumerate(request.conditions)]
-    filters += [query for _, query in conditions]
+    filters += [_read_condition(index, text, f"conditions[{at}]") for at, text in enumerate(request.conditions)]
     sort_field = _sort_field(index, request.sort.field)
     try:
-        node = parse_query(request.query, frozenset(index.fields))
-        query = index.prepare(node, filters)
+        query = index.prepare(parse_query(request.query, frozenset(index.fields)), filters)
+        ranked = index.rank(
+            query,
+            sort_field=sort_field,
+            descending=request.sort.descending,
+            offset=offset,
+            limit=request.page_size or _DEFAULT_PAGE,
+        )
     except QueryError as error:
         raise _unreadable("query", request.query, error) from error
-    rank = partial(
-        index.rank, query, sort_field=sort_field, descending=request.sort.descending, offset=offset, limit=limit
-    )
-
-    def run() -> bytes:
-        try:
-            ranked: Ranked = rank()
-        except QueryError as error:
-            raise _unreadable("query", request.query, error) from error
-        rest = search_service_pb2.SearchResponse(total=ranked.total)
-        if not ranked.total and (hint := suggest_query(index, request.query, filters)):
-            rest.hint.CopyFrom(hint)
-        if offset + limit < min(ranked.total, _DEEPEST_HIT):
-            rest.next_page_token = write_page_values(offset + limit, fingerprint)
-        show = partial(index.stored_hits.encode, is_body=request.bodies)
-        return encode_response([show(content, score) for score, content in ranked.read()], rest)
-
-    is_quick = limit <= _SHORT_PAGE and is_short(index, node, request.filters, [each for each, _ in conditions])
-    return PreparedSearch(is_quick, run)
+    rest = search_service_pb2.SearchResponse(total=ranked.total)
+    if not ranked.total and (hint := suggest_query(index, request.query, filters)):
+        rest.hint.CopyFrom(hint)
+    hits = _read_page(index, ranked, is_body=request.bodies)
+    if offset + len(hits) < min(ranked.total, _DEEPEST_HIT):
+        rest.next_page_token = write_page_values(offset + len(hits), fingerprint)
+    return encode_response(hits, rest)
 
 
-def is_short(
-    index: IndexReader,
-    node: Node,
-    filters: Sequence[search_service_pb2.Filter] = (),
-    conditions: Sequence[Node] = (),
-) -> bool:
-    """Return whether the engine takes about a millisecond, for any number of documents.
-
-    Filters of one term, and ranges over not too many documents, are only checked for documents that have the words.
-    Other filters read all their own postings.
-    """
-    terms = [each.terms for each in filters if each.WhichOneof("condition") == "terms"]
-    if any(len(each.values) != 1 for each in terms) or not all(isinstance(each, Between) for each in conditions):
-        return False
-    has_range = bool(conditions) or len(terms) < len(filters)
-    if has_range and index.documents > _SHORT_RANGE_DOCUMENTS:
-        return False
-    postings = index.postings(node)
-    return postings is not None and postings <= _SHORT_POSTINGS
+def _check_size(request: search_service_pb2.SearchRequest) -> None:
+    texts = [request.query, *request.conditions]
+    terms = sum(len(_WORD.findall(text)) for text in texts) + sum(len(each.terms.values) for each in request.filters)
+    prefixes = sum(len(_PREFIX.findall(text)) for text in texts)
+    if terms > _MOST_TERMS or prefixes > _MOST_PREFIXES:
+        raise _wrong(
+            "query",
+            f"with its conditions and filters it has {terms:,} words and values and {prefixes} prefixes (ikea*), but "
+            f"may have {_MOST_TERMS:,} and {_MOST_PREFIXES}; search for fewer",
+        )
 
 
-def _read_condition(index: IndexReader, text: str, field: str) -> tuple[Node, tantivy.Query]:
+def _read_page(index: IndexReader, ranked: Ranked, *, is_body: bool) -> list[bytes]:
+    hits: list[bytes] = []
+    left_bytes = _PAGE_BYTES
+    for score, content in ranked.read():
+        hits.append(index.stored_hits.encode(content, score, is_body=is_body))
+        left_bytes -= len(hits[-1])
+        if left_bytes < 0 and len(hits) > 1:
+            return hits[:-1]
+    return hits
+
+
+def _read_condition(index: IndexReader, text: str, field: str) -> tantivy.Query:
     try:
-        node = parse_query(text, frozenset(index.fields))
-        return node, index.translator.translate(node)
+        return index.translator.translate(parse_query(text, frozenset(index.fields)))
     except QueryError as error:
         raise _unreadable(field, text, error) from error
 

@@ -135,10 +135,6 @@ class _Parser:
         return self.ahead.position if self.ahead else self._end
 
     def any_of(self, field: str | None, depth: int) -> Node:
-        if depth > _DEEPEST:
-            raise QueryError(
-                f"more than {_DEEPEST} brackets inside each other", self.ahead.position if self.ahead else 0
-            )
         parts = [self._all_of(field, depth)]
         while self._take("OR"):
             parts.append(self._all_of(field, depth))
@@ -159,8 +155,10 @@ class _Parser:
         return node, self._tokens[first].position - 1, self._tokens[self._at - 1].end
 
     def _one(self, field: str | None, depth: int) -> Node:
+        if depth > _DEEPEST:
+            raise QueryError(f"more than {_DEEPEST} brackets and negations inside each other", self._here)
         if self._take("NOT") or self._take("minus"):
-            return NoneOf(self._one(field, depth))
+            return NoneOf(self._one(field, depth + 1))
         token = self._next()
         if token.kind == "field":
             if token.text not in self._fields:

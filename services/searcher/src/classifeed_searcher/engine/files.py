@@ -17,22 +17,14 @@ from classifeed_searcher.engine.fields import build_index_schema
 _STORE_BLOCK_BYTES: Final = 4096
 
 
-def open_index(folder: Path, schema: schema_pb2.Schema, *, make: bool = True) -> tantivy.Index:
-    """Return the index in a folder, with the analyzers of its fields registered.
-
-    Args:
-        folder: folder of the index files.
-        schema: schema of the documents.
-        make: whether to create a missing index.
+def open_index(folder: Path, schema: schema_pb2.Schema) -> tantivy.Index:
+    """Return the index in a folder, with the analyzers of its fields registered; a missing index is created.
 
     Raises:
-        ValueError: the files are not an index of this schema, or the index is missing and `make` is False.
+        ValueError: the files are not an index of this schema.
     """
-    if make:
-        folder.mkdir(parents=True, exist_ok=True)
-        index = _open_or_make(folder, build_index_schema(schema))
-    else:
-        index = tantivy.Index.open(str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    index = _open_or_make(folder, build_index_schema(schema))
     for name, analyzer in build_analyzers().items():
         index.register_tokenizer(name, analyzer)
     return index

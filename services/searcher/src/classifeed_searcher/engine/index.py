@@ -52,9 +52,10 @@ class Ranked:
     places: list[tuple[float, tantivy.DocAddress]]
     total: int
 
-    def read(self) -> list[tuple[float, bytes]]:
-        """Return score and stored content of each document. Each takes 4 µs, partly under the interpreter's lock."""
-        return [(score, _stored_hit(self.searcher, address)) for score, address in self.places]
+    def read(self) -> Iterator[tuple[float, bytes]]:
+        """Yield score and stored content of each document. Each takes 4 µs, partly under the interpreter's lock."""
+        for score, address in self.places:
+            yield score, _stored_hit(self.searcher, address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +104,13 @@ class IndexReader:
     Args:
         folder: folder of the index files.
         schema: schema of the documents.
-        make: whether to create a missing index.
 
     Raises:
         ValueError: on opening, if the files are not an index.
     """
 
-    def __init__(self, folder: Path, schema: schema_pb2.Schema, *, make: bool = True) -> None:
-        self._index = open_index(folder, schema, make=make)
+    def __init__(self, folder: Path, schema: schema_pb2.Schema) -> None:
+        self._index = open_index(folder, schema)
         # `manual`: a reader that polls the folder would see a commit late, and we know when there is one.
         self._index.config_reader("manual")
         self._stored_hits = StoredHits(BodyCodec(schema))
@@ -188,10 +188,6 @@ class IndexReader:
             hits.append(search_service_pb2.Hit.FromString(content))
             hits[-1].score = score
         return Found(hits, ranked.total)
-
-    def postings(self, node: Node) -> int | None:
-        """Return the maximum number of postings that a search reads; None if it is unknown."""
-        return self._translator.postings(node)
 
     def count(self, node: Node, filters: list[tantivy.Query]) -> int:
         """Return the number of matching documents.

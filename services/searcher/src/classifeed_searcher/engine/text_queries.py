@@ -76,11 +76,6 @@ class TextQueries:
         found += [self._term(field.name, pair) for pair in joined if self._frequency(field.name, pair)]
         return either(found) if found else None
 
-    def postings(self, field: schema_pb2.FieldSchema, text: str) -> int:
-        """Return the number of documents with the words of a text in a field, summed over words and spellings."""
-        spellings = self._spell(_analyzer_of(field), text)
-        return sum(self._frequency(field.name, word) for each in spellings for word in (*each.pairs, *each.phrase))
-
     def beginning(self, field: schema_pb2.FieldSchema, text: str) -> tantivy.Query | None:
         """Return the query for words of which the last one is a prefix; None if the text has no words."""
         found = [query for each in alphabets(text) if (query := self._beginning(field, each)) is not None]

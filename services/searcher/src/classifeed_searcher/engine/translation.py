@@ -94,24 +94,6 @@ class Translator:
             case Prefix():
                 return self._over_fields(node, self._prefix)
 
-    def postings(self, node: Node) -> int | None:
-        """Return the number of documents with the words of a query, summed over words and fields.
-
-        Returns None if the query has other parts than words of TEXT fields.
-        """
-        match node:
-            case AllOf(parts) | AnyOf(parts):
-                counts = [self.postings(part) for part in parts]
-                known = [count for count in counts if count is not None]
-                return sum(known) if len(known) == len(counts) else None
-            case Word() | Phrase():
-                fields = self._default if node.field is None else [self._field(node.field, node.position)]
-                if any(field.type != schema_pb2.FIELD_TYPE_TEXT for field in fields):
-                    return None
-                return sum(self._texts.postings(field, node.text) for field in fields)
-            case _:
-                return None
-
     def term(self, name: str, value: Any) -> tantivy.Query:
         """Return the query for an exact value of a field.
 

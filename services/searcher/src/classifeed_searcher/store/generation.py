@@ -69,8 +69,6 @@ class IndexGeneration:
         self.folder = folder
         self.schema = schema
         self.state = state
-        # Number of commits: a search process reloads the index if it has seen fewer.
-        self.commits = 0
         self.writer = WriterProcess(index_of(folder), schema, children=children)
         self.index = TantivyIndex(index_of(folder), schema, self.writer)
         # `digest` must see the index and the state of the same commit.
@@ -180,7 +178,6 @@ class IndexGeneration:
         with self._commit_lock:
             if write.is_touched:
                 self.index.commit()
-                self.commits += 1
             state = IndexState({**self.state.positions, **positions}, write.watermarks, write.refused)
             write_state(self.state_path, state)
             refused = len(state.refused.keys() - self.state.refused.keys())

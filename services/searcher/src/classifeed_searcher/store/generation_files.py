@@ -1,4 +1,4 @@
-"""Paths in the folder of a generation. Search processes import it, so it imports little."""
+"""Paths in the folder of a generation."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -13,7 +14,7 @@ from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.schema_pb2 import FIELD_TYPE_UNSPECIFIED, FieldType, Schema
 from classifeed.search.v1.search_service_pb2 import Filter, SearchRequest, SearchResponse, Sort
 from classifeed_common.errors import InvalidArgument
-from classifeed_searcher.app.search_index import prepare_search
+from classifeed_searcher.app.search_index import search_index
 from classifeed_searcher.engine.index import TantivyIndex
 
 VALUES: Final = {
@@ -78,7 +79,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TantivyIndex]:
 def search(index: TantivyIndex, request: SearchRequest) -> SearchResponse | InvalidArgument:
     request.client = "offers"
     try:
-        return SearchResponse.FromString(prepare_search(index, request).run())
+        return SearchResponse.FromString(search_index(index, request))
     except InvalidArgument as error:
         return error
 
@@ -141,3 +142,52 @@ def test_a_value_that_fits_is_found(index: TantivyIndex, kind: str, value: Value
     found = search(index, SearchRequest(filters=[Filter(field=kind, terms={"values": [value]})]))
     assert isinstance(found, SearchResponse)
     assert [hit.pk for hit in found.hits] == ["a"]
+
+
+def test_a_page_ends_before_it_is_too_large_and_the_next_one_continues(tmp_path: Path) -> None:
+    """A page of large documents would fill the memory and exceed a message, and the searcher would end."""
+    schema = Schema(client="offers", epoch=1)
+    schema.fields.add(name="text", type="FIELD_TYPE_TEXT", stored=True)
+    index = TantivyIndex(tmp_path / "index", schema)
+    for number in range(7):
+        document = IndexDocument(pk=str(number), version=1, action=DOCUMENT_ACTION_UPSERT)
+        document.fields.add(name="text").values.add(string_value="x" * (9_000_000 if number == 6 else 3_000_000))
+        assert index.apply([document]) == {}
+    index.commit()
+    pages, token = [], ""
+    while not pages or token:
+        found = search(index, SearchRequest(page_size=1000, page_token=token))
+        assert isinstance(found, SearchResponse)
+        assert found.total == 7
+        pages.append([hit.pk for hit in found.hits])
+        token = found.next_page_token
+    assert [len(page) for page in pages] == [2, 2, 2, 1]
+    assert sorted(pk for page in pages for pk in page) == [str(number) for number in range(7)]
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("request_", "count"),
+    [
+        (SearchRequest(query="a " * 900, conditions=["b " * 900, "c " * 201]), "2,001 words and values and 0 prefixes"),
+        (SearchRequest(query='"' + "a " * 900 + '"', conditions=["b-" * 900, "int:[1 TO 2] " * 100]), "2,200 words"),
+        (SearchRequest(filters=[Filter(field="int", terms={"values": [VALUES["int"]] * 667})] * 3), "2,001 words"),
+        (SearchRequest(query="a* " * 9, conditions=["b* " * 8]), "17 words and values and 17 prefixes"),
+        (SearchRequest(query="к-ван* " * 16 + "a-*"), "17 prefixes"),
+    ],
+)
+def test_a_search_that_would_take_too_long_is_refused_before_it_begins(
+    index: TantivyIndex, request_: SearchRequest, count: str
+) -> None:
+    """Nothing could end it, and it would hold up the other searches."""
+    found = search(index, request_)
+    assert isinstance(found, InvalidArgument)
+    assert (found.reason, found.violations[0].field) == ("SEARCH_INVALID", "query")
+    assert count in found.message
+
+
+def test_the_largest_search_is_made(index: TantivyIndex) -> None:
+    words = SearchRequest(query="диван " * 333, conditions=["угловой " * 250] * 6 + ["a* OR д* " * 8 + "диван " * 143])
+    assert isinstance(search(index, words), SearchResponse)
+    with_open_ends = SearchRequest(query="диван", conditions=["int:[* TO 5] " * 30])
+    assert isinstance(search(index, with_open_ends), SearchResponse), "* without a word is no prefix"

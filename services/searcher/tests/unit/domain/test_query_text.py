@@ -52,7 +52,9 @@ def test_text_means(text: str, tree: object) -> None:
         ("price:[1 2]", 7, "[100 TO 500]"),
         ("[1 TO 2]", 1, "needs a field"),
         ("a OR OR b", 6, "a word was expected"),
-        ("(" * 30 + "a" + ")" * 30, 22, "brackets inside each other"),
+        ("(" * 30 + "a" + ")" * 30, 22, "brackets and negations inside each other"),
+        ("-" * 1_999 + "a", 22, "brackets and negations inside each other"),
+        ("NOT " * 499 + "a", 85, "brackets and negations inside each other"),
     ],
 )
 def test_fault_is_named_with_its_place(text: str, position: int, words: str) -> None:

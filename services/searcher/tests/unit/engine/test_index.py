@@ -12,10 +12,7 @@ import pytest
 import tantivy
 
 from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
-from classifeed.documents.v1.document_pb2 import Value
-from classifeed.search.v1.search_service_pb2 import Filter, Range, Terms
 from classifeed_domain.document_bodies import BodyCodec, native_value
-from classifeed_searcher.app import search_index
 from classifeed_searcher.app.suggest_query import suggest_query
 from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
@@ -404,44 +401,3 @@ def test_stored_documents_are_in_small_blocks_after_every_commit_and_opening(tmp
         assert block_bytes() == 4096
         assert len(find(index, "диван")) == number + 1
         index.close()
-
-
-def test_postings_are_the_entries_of_all_words_where_words_alone_decide(tmp_path: Path) -> None:
-    described = schema()
-    described.fields[1].boost = 0
-    index = TantivyIndex(tmp_path / "1", described)
-    for number in range(5):
-        index.apply([document(f"A-{number}", f"Диван угловой {'кожаный' if number else 'серый'}", 100)])
-    index.commit()
-
-    def postings(text: str) -> int | None:
-        return index.postings(parse_query(text, frozenset(index.fields)))
-
-    assert [postings(text) for text in ("диваны", "кожаный", "серый", "кресло")] == [5, 4, 1, 0]
-    both_stems_of_the_noun = 2 * 5 + 5
-    assert postings('title:диван (кожаный OR серый) "угловой диван"') == 5 + 4 + 1 + both_stems_of_the_noun
-    for unbounded in ("", "див*", "price:[1 TO 2]", "диван -серый", "диван price:[1 TO 2]", "vendor:HP"):
-        assert postings(unbounded) is None, unbounded
-    index.close()
-
-
-def test_what_is_searched_in_the_event_loop_is_short(index: TantivyIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    def shortness(text: str = "title:диван", *filters: Filter, condition: str = "") -> bool:
-        node, *conditions = [parse_query(each, frozenset(index.fields)) for each in (text, condition) if each]
-        return search_index.is_short(index, node, filters, conditions)
-
-    hp, nord = Value(string_value="HP"), Value(string_value="Nord")
-    one_vendor = Filter(field="vendor", terms=Terms(values=[hp]))
-    cheap = Filter(field="price", range=Range(to=Value(double_value=9)))
-    assert shortness("title:диван", one_vendor, cheap, condition="price:[1 TO 2]")
-    assert not shortness("title:див*")
-    assert not shortness(condition="vendor:HP")
-    assert not shortness(condition="title:див*")
-    assert not shortness("title:диван", Filter(field="vendor", terms=Terms(values=[hp, nord])))
-    monkeypatch.setattr(search_index, "_SHORT_RANGE_DOCUMENTS", 2)
-    assert not shortness("title:диван", cheap)
-    assert not shortness(condition="price:[1 TO 2]")
-    assert shortness("title:диван", one_vendor)
-    monkeypatch.setattr(search_index, "_SHORT_POSTINGS", 1)
-    assert shortness()
-    assert not shortness("title:диван OR title:кожаный OR title:угловой")

@@ -1,1 +1,0 @@
-"""Search processes: child processes of the service that search its indexes."""
