@@ -31,8 +31,8 @@ from classifeed_domain.policy import POLICY
 from classifeed_indexer.domain.conversion import Converter
 from classifeed_offers.domain.documents import CLIENT, schema
 from classifeed_searcher.app.search_documents import SearchDocuments
-from classifeed_searcher.bootstrap import SWITCH_S
 from classifeed_searcher.consumers.index_sink import IndexSink
+from classifeed_searcher.parts import SWITCH_S
 from classifeed_searcher.rpc.search_service import SearchService
 from classifeed_searcher.settings import SearcherSettings
 from classifeed_searcher.store.generation import IndexGeneration

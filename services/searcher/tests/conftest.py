@@ -202,7 +202,6 @@ class Searcher:
             self.topic,
             self.keeper.request_rebuild,
             interval_s=10,
-            repair_interval_s=3600,
         )
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []

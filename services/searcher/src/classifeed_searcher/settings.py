@@ -17,22 +17,19 @@ class SearcherSettings(ServiceSettings):
 
     receiver_address: str = Field(pattern=TARGET, description="gRPC address of the receiver, [dns:///]host:port.")
     data_dir: Path = Field(description="Folder of the indexes; must outlive a restart.")
-    clients: str = Field(default="offers", description="Clients whose documents are indexed, separated by commas.")
-    group: str = Field(default="searcher", description="Name of this replica as a reader, for lag displays.")
-    batch_records: int = Field(default=5000, gt=0, description="Maximum number of documents in a commit of the index.")
-    gather_s: float = Field(
-        default=0.5,
-        ge=0,
-        description="Maximum linger after a commit of the index, in which documents of the next commit accumulate, in "
-        "seconds.",
+    clients: str = Field(
+        default="offers",
+        description="Clients whose documents are indexed, separated by commas; without moderation there are no points.",
+    )
+    group: str = Field(
+        default="searcher",
+        description="Name of this replica as a reader of the topics; displays of lag list replicas by it.",
     )
     digest_interval_s: float = Field(
-        default=600.0, gt=0, description="How often the whole index is compared with the registry, in seconds."
-    )
-    repair_interval_s: float = Field(
-        default=3600.0,
+        default=600.0,
         gt=0,
-        description="Shortest time between two rebuilds of an index because it differed, in seconds.",
+        description="How often the whole index is compared with the registry, in seconds; each comparison reads every "
+        "row of the registry, so a large registry needs a longer interval.",
     )
 
     @property

@@ -209,7 +209,6 @@ async def test_registry_adds_up_only_so_many_documents_in_a_call(searcher: Any) 
         searcher.topic,
         searcher.keeper.request_rebuild,
         interval_s=3600,
-        repair_interval_s=3600,
         documents_at_once=20,
     )
     stop = asyncio.Event()
@@ -236,9 +235,7 @@ async def test_a_comparison_that_fails_is_named_until_one_succeeds(
 
     faulty = Faulty(searcher.channel, searcher.live.client)
     request_rebuild = searcher.keeper.request_rebuild
-    verifier = IndexVerifier(
-        searcher.live, faulty, searcher.topic, request_rebuild, interval_s=3600, repair_interval_s=3600
-    )
+    verifier = IndexVerifier(searcher.live, faulty, searcher.topic, request_rebuild, interval_s=3600)
     async with running(verifier):
         await searcher.until(lambda: bool(verifier.blocked()))
         [(item, words)] = verifier.blocked().items()

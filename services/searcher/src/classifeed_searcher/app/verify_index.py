@@ -28,6 +28,7 @@ _PAUSE_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 30.0
 # The registry sums up 200,000 documents a second, and one call has a timeout of two minutes.
 _DOCUMENTS_AT_ONCE: Final = 4_000_000
+_REPAIR_INTERVAL_S: Final = 3600.0
 # Shards that were changing are compared again after this share of the interval: each digest scans their documents.
 _RETRY_SHARE: Final = 0.1
 
@@ -47,7 +48,7 @@ class IndexVerifier:
         request_rebuild: Callable[[Cause], None],
         *,
         interval_s: float,
-        repair_interval_s: float,
+        repair_interval_s: float = _REPAIR_INTERVAL_S,
         documents_at_once: int = _DOCUMENTS_AT_ONCE,
     ) -> None:
         self._live = live

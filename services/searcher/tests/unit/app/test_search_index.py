@@ -154,7 +154,8 @@ def test_a_page_ends_before_it_is_too_large_and_the_next_one_continues(tmp_path:
         document.fields.add(name="text").values.add(string_value="x" * (9_000_000 if number == 6 else 3_000_000))
         assert index.apply([document]) == {}
     index.commit()
-    pages, token = [], ""
+    pages: list[list[str]] = []
+    token = ""
     while not pages or token:
         found = search(index, SearchRequest(page_size=1000, page_token=token))
         assert isinstance(found, SearchResponse)
