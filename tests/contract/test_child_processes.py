@@ -16,7 +16,7 @@ from classifeed_common.runner import ServiceRunner
 ROOT: Final = Path(__file__).parents[2]
 _STARTS: Final = re.compile(
     r"subprocess\.(Popen|run|check_\w+)\(|create_subprocess_\w+\(|ProcessPoolExecutor\(|multiprocessing\.Process\("
-    r"|os\.(fork|posix_spawnp?|spawn\w+)\("
+    r"|os\.(fork|posix_spawnp?|spawn\w+)\(|children\.start\("
 )
 
 

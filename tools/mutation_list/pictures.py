@@ -34,7 +34,7 @@ MUTATIONS: Final = (
         "Pictures",
         "A decoder that does not respond blocks pictures, and no page reports it.",
         f"{PICTURES}/decoding/processes/process.py",
-        before="                with self._watched().call():\n                    self._write",
+        before="                with self._child.call():\n                    self._write",
         after="                if True:\n                    self._write",
         tests=(f"{_POOL}::test_a_process_that_does_not_respond_is_named",),
     ),

@@ -128,9 +128,9 @@ MUTATIONS: Final = (
         "ended-index-writer-still-watched",
         "Child processes",
         "An index writer has ended, and the searcher watches its pid, which another process may get.",
-        f"{_SEARCHER}/engine/writing/process.py",
-        before="            self._children.remove(child)\n",
-        after="            pass\n",
+        _CHILDREN,
+        before="        finally:\n            self._children.remove(self._watched)\n",
+        after="        finally:\n            pass\n",
         tests=(
             "services/searcher/tests/unit/engine/test_writer_process.py"
             "::test_processes_that_have_ended_are_not_watched",

@@ -1,11 +1,14 @@
-"""ChildProcesses: reports the child processes of a service that are stopped or do not respond (ADR 0091)."""
+"""ChildProcesses: starts a service's child processes, and reports those that do not work (ADR 0091)."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 import structlog
@@ -61,11 +64,57 @@ class Child:
         return max((self._clock.monotonic_s() - since_s for since_s in tuple(self._calls.values())), default=0.0)
 
 
+class ChildProcess:
+    """A child process that is watched from its start to its end.
+
+    Attributes:
+        socket: our end of the socket; the other end is the child's standard input and output.
+    """
+
+    def __init__(
+        self, children: ChildProcesses, name: str, process: subprocess.Popen[bytes], ours: socket.socket
+    ) -> None:
+        self.socket = ours
+        self._children = children
+        self._process = process
+        self._watched = children.add(name, process.pid)
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+    def call(self) -> AbstractContextManager[None]:
+        """Note a call that lasts as long as the block. From any thread."""
+        return self._watched.call()
+
+    def kill(self) -> None:
+        """Send SIGKILL, and watch the process no longer. From any thread."""
+        self._children.remove(self._watched)
+        if self.is_alive:
+            self._process.kill()
+
+    def wait(self, limit_s: float = 0.0) -> int:
+        """Return the exit code; kill the process if it does not end within `limit_s` seconds. Blocks."""
+        try:
+            return self._process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+        finally:
+            self._children.remove(self._watched)
+
+
 class ChildProcesses:
     """The child processes of one service, for `Role.run` and `Role.blocked`.
 
-    The owner of a child process calls `add` after the start and `remove` after the end, and notes each call to it. A
-    child is reported when a call to it has been open for `response_s`. A stopped child is reported even without a call.
+    The owner of a child process begins it by `start` and notes each call to it. A child is reported when a call to it
+    has been open for `response_s`. A stopped child is reported even without a call.
 
     Args:
         response_s: age of an open call at which its process is reported, in seconds.
@@ -101,6 +150,40 @@ class ChildProcesses:
         """Forget a process that has ended; has no effect if repeated. From any thread."""
         if self._children.get(child.pid) is child:
             del self._children[child.pid]
+
+    def start(
+        self, name: str, module: str, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> ChildProcess:
+        """Start a module as a child process and watch it. From any thread.
+
+        asyncio's own subprocesses wait forever if their start is canceled halfway.
+
+        Args:
+            name: what the process does, for people.
+            module: name of the module, which reads and writes its standard input and output.
+            arguments: arguments of the module.
+            environment: the only variables of the process, which then also gets no modules from the working directory;
+                None: those of this process.
+
+        Raises:
+            OSError: the system cannot start a process.
+        """
+        ours, theirs = socket.socketpair()
+        is_isolated = environment is not None
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the program is this one
+                [sys.executable, *(["-I"] if is_isolated else []), "-m", module, *arguments],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                env=environment,
+                cwd="/" if is_isolated else None,
+            )
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        return ChildProcess(self, name, process, ours)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look for stopped processes until `stop` is set."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -100,3 +101,30 @@ def test_a_child_that_has_ended_is_not_stopped(process: subprocess.Popen[bytes])
     process.kill()
     process.wait()
     assert stopped_among([process.pid]) == frozenset()
+
+
+def test_a_child_is_watched_from_its_start_until_it_ends() -> None:
+    """The kernel reuses the pids of processes that have ended."""
+    children = ChildProcesses()
+    child = children.start("formatter", "json.tool", "--compact", environment={})
+    with child.socket:
+        assert children.pids == [child.pid]
+        child.socket.sendall(b"[1, 2]")
+        child.socket.shutdown(socket.SHUT_WR)
+        assert child.socket.recv(100).strip() == b"[1,2]"
+    assert child.wait(60) == 0
+    assert children.pids == []
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_child_that_does_not_end_is_killed(is_killed: bool) -> None:
+    children = ChildProcesses()
+    child = children.start("formatter", "json.tool")
+    with child.socket:
+        if is_killed:
+            child.kill()
+            assert children.pids == []
+        assert child.wait(60 if is_killed else 0.01) == -signal.SIGKILL
+    assert children.pids == []
+    assert not child.is_alive
+    child.kill()

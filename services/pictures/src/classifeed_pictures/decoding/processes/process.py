@@ -6,14 +6,11 @@ import asyncio
 import json
 import os
 import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from classifeed_common.child_processes import Child, ChildProcesses
+from classifeed_common.child_processes import ChildProcess, ChildProcesses
 from classifeed_common.processes import stopped_among
 from classifeed_pictures.decoding.faults import DECODE_TIMEOUT, TOO_MUCH_MEMORY, DecodeFailed, broken
 from classifeed_pictures.decoding.limits import Limits, too_much_memory
@@ -28,6 +25,7 @@ from classifeed_pictures.decoding.processes.wire import (
     unpack_result,
 )
 
+_WORKER: Final = "classifeed_pictures.decoding.processes.worker"
 _START_S: Final = 60.0
 _END_S: Final = 1.0
 _CLOCK_TIMES: Final = 6
@@ -60,8 +58,7 @@ class DecodeProcess:
         self._limits = limits
         self._deadline_s = deadline_s
         self._children = children
-        self._child: Child | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: ChildProcess | None = None
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._is_ready = False
@@ -73,12 +70,12 @@ class DecodeProcess:
     @property
     def pid(self) -> int | None:
         """Return the id of the process; None before the start."""
-        return self._process.pid if self._process else None
+        return self._child.pid if self._child else None
 
     @property
     def is_alive(self) -> bool:
         """Return whether it has been ready and lives."""
-        return self._is_ready and self._process is not None and self._process.poll() is None
+        return self._is_ready and self._child is not None and self._child.is_alive
 
     @property
     def is_usable(self) -> bool:
@@ -93,8 +90,12 @@ class DecodeProcess:
         """
         try:
             async with asyncio.timeout(_START_S):
-                self._reader, self._writer = await asyncio.open_connection(sock=self._spawn(), limit=_READ_BYTES)
-                with self._watched().call():
+                options = {"limits": asdict(self._limits), "deadline_s": self._deadline_s, "parent": os.getpid()}
+                self._child = self._children.start(
+                    "picture decoder", _WORKER, json.dumps(options), environment=_ENVIRONMENT
+                )
+                self._reader, self._writer = await asyncio.open_connection(sock=self._child.socket, limit=_READ_BYTES)
+                with self._child.call():
                     await self._read()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, BadFrame) as error:
             code = await self.kill()
@@ -104,29 +105,6 @@ class DecodeProcess:
             raise
         self._is_ready = True
 
-    def _spawn(self) -> socket.socket:
-        """Start the program with one end of a socket as its input and output; return the other end.
-
-        asyncio's own subprocesses wait forever if their start is canceled halfway.
-        """
-        options = {"limits": asdict(self._limits), "deadline_s": self._deadline_s, "parent": os.getpid()}
-        ours, theirs = socket.socketpair()
-        try:
-            # -I: no variables of Python, and no modules from the working directory.
-            self._process = subprocess.Popen(  # noqa: S603 - the program is this one
-                [sys.executable, "-I", "-m", "classifeed_pictures.decoding.processes.worker", json.dumps(options)],
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
-                env=_ENVIRONMENT,
-                cwd="/",
-            )
-        except OSError:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        return ours
-
     async def decode(self, data: bytes, sizes: Sequence[SizeSpec], formats: Sequence[str]) -> Decoded:
         """Return the decoded picture. An interruption kills the process.
 
@@ -134,22 +112,23 @@ class DecodeProcess:
             DecodeFailed: the picture is refused, crashed the process, or took too long.
             ProcessKilled: it was killed or stopped, perhaps before it read the picture.
         """
+        assert self._child is not None
         self.served += 1
         self._is_spent = True
         try:
             async with asyncio.timeout(self._deadline_s * _CLOCK_TIMES):
-                with self._watched().call():
+                with self._child.call():
                     self._write(pack_request(data, sizes, formats))
                     fields, blobs = await self._read()
             self._is_spent = fields.get("code") == TOO_MUCH_MEMORY  # it ends after this code
             return unpack_result(fields, blobs, data)
         except TimeoutError:
-            is_stopped = self.pid in await asyncio.to_thread(stopped_among, [self.pid or 0])
+            is_stopped = self.pid in await asyncio.to_thread(stopped_among, [self._child.pid])
             await self.kill()
             raise (ProcessKilled() if is_stopped else self._timed_out()) from None
         except (asyncio.IncompleteReadError, ConnectionError, BadFrame):
             self._is_spent = True
-            code = await self.wait()
+            code = await asyncio.to_thread(self._child.wait, _END_S)
             raise self._explain(code) from None
         except asyncio.CancelledError:
             self.kill_now()
@@ -158,32 +137,15 @@ class DecodeProcess:
     async def kill(self) -> int | None:
         """Kill it, and return its exit code."""
         self.kill_now()
-        return await asyncio.to_thread(self._process.wait) if self._process else None
-
-    async def wait(self) -> int | None:
-        """Return the exit code of a process that has closed its socket; kill it if it does not end."""
-        assert self._process is not None
-        try:
-            return await asyncio.to_thread(self._process.wait, _END_S)
-        except subprocess.TimeoutExpired:
-            return await self.kill()
+        return await asyncio.to_thread(self._child.wait) if self._child else None
 
     def kill_now(self) -> None:
         """Send SIGKILL, and close the socket."""
         self._is_spent = True
         if self._child is not None:
-            self._children.remove(self._child)
-        if self._process is not None and self._process.poll() is None:
-            self._process.kill()
+            self._child.kill()
         if self._writer is not None:
             self._writer.transport.abort()
-
-    def _watched(self) -> Child:
-        """Return the process as its health is watched, from its start on."""
-        assert self._process is not None
-        if self._child is None:
-            self._child = self._children.add("picture decoder", self._process.pid)
-        return self._child
 
     def _timed_out(self) -> DecodeFailed:
         return DecodeFailed(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,8 +14,7 @@ import structlog
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.schema_pb2 import Schema
-from classifeed_common.child_processes import Child, ChildProcesses
-from classifeed_searcher.engine.child_process import await_end, start_module
+from classifeed_common.child_processes import ChildProcess, ChildProcesses
 from classifeed_searcher.engine.writing import worker
 from classifeed_searcher.engine.writing.writer import LockedIndex, Refused
 
@@ -25,6 +23,7 @@ _log = structlog.get_logger(__name__)
 _AT_ONCE: Final = 500
 # A commit takes a second at most. After so long a time, the process has been stopped, or its disk hangs.
 _LIMIT_S: Final = 120.0
+_END_S: Final = 10.0
 
 
 class WriterLost(Exception):
@@ -50,8 +49,7 @@ class WriterProcess:
         self._schema = schema
         self._children = children or ChildProcesses()
         self._limit_s = limit_s
-        self._child: Child | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: ChildProcess | None = None
         self._connection: Connection | None = None
         self._failure = ""
         self._is_closed = False
@@ -60,7 +58,7 @@ class WriterProcess:
     @property
     def pid(self) -> int | None:
         """The id of the process; None while there is none."""
-        return self._process.pid if self._process else None
+        return self._child.pid if self._child else None
 
     def apply(self, documents: Sequence[IndexDocument]) -> Refused:
         """See IndexWriter.
@@ -98,8 +96,8 @@ class WriterProcess:
     def close(self) -> None:
         """See IndexWriter. A call in progress fails, because its writes would be lost anyway."""
         self._is_closed = True
-        if (process := self._process) is not None:
-            process.kill()
+        if (child := self._child) is not None:
+            child.kill()
         with self._lock:
             self._end()
 
@@ -120,18 +118,17 @@ class WriterProcess:
 
     def _start(self) -> bytes:
         """Start the process; return the first message to send to it."""
-        self._process, ours = start_module(worker.__name__, str(self._folder))
-        self._child = self._children.add(f"index writer of {self._schema.client}", self._process.pid)
-        self._connection = Connection(ours.detach())
+        name = f"index writer of {self._schema.client}"
+        self._child = self._children.start(name, worker.__name__, str(self._folder))
+        self._connection = Connection(self._child.socket.detach())
         return self._schema.SerializeToString()
 
     def _exchange(self, message: Any) -> Refused:
         """Send a message and return the documents that were refused; a failure ends the process."""
-        assert self._process is not None
-        assert self._connection is not None
         assert self._child is not None
+        assert self._connection is not None
         # A killed process closes its side, which also ends a `send` that it does not read.
-        limit = threading.Timer(self._limit_s, self._process.kill)
+        limit = threading.Timer(self._limit_s, self._child.kill)
         limit.start()
         try:
             with self._child.call():
@@ -150,14 +147,11 @@ class WriterProcess:
             raise WriterLost(f"{self._folder} is not written: {self._failure}")
         return dict(refused)
 
-    def _end(self) -> int | None:
+    def _end(self) -> int:
         """End the process and return its exit code; 0 if it was not running."""
-        process, connection, child = self._process, self._connection, self._child
-        self._process = self._connection = self._child = None
-        if process is None or connection is None or child is None:
+        child, connection = self._child, self._connection
+        self._child = self._connection = None
+        if child is None or connection is None:
             return 0
         connection.close()
-        try:
-            return await_end(process)
-        finally:
-            self._children.remove(child)
+        return child.wait(_END_S)

@@ -1,11 +1,13 @@
-"""The process that writes an index: `python -m classifeed_searcher.engine.writing.worker FOLDER DESCRIPTOR`.
+"""The process that writes an index: `python -m classifeed_searcher.engine.writing.worker FOLDER`.
 
-It ends as soon as the other side of the descriptor is closed, even during a write.
+Its standard input is a socket, on which it also responds. It ends as soon as the other side is closed, even during a
+write.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -18,7 +20,6 @@ from typing import Any, Final
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.schema_pb2 import Schema
-from classifeed_searcher.engine.child_process import ignore_stop_signals
 from classifeed_searcher.engine.writing.writer import DocumentWriter, LockedIndex
 
 # Searches have priority if both need a core. 10 is a tenth of the weight of an ordinary process.
@@ -30,10 +31,12 @@ _LOCK_POLL_S: Final = 0.05
 
 def main() -> None:
     """Write the index until the other side is closed."""
-    folder, descriptor = sys.argv[1:]
-    ignore_stop_signals()  # the searcher still commits after a stop signal
+    [folder] = sys.argv[1:]
+    for stop_signal in (signal.SIGINT, signal.SIGTERM):  # the searcher gets them, too, and still commits
+        signal.signal(stop_signal, signal.SIG_IGN)
     os.nice(_NICENESS)
-    connection = Connection(int(descriptor))
+    connection = Connection(sys.stdin.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # no line that a library prints gets into a response
     requests: SimpleQueue[Any] = SimpleQueue()
     # A separate thread: the process must end and release its lock as soon as the searcher is gone, even during a write.
     threading.Thread(target=_receive, args=(connection, requests.put), daemon=True).start()
