@@ -76,9 +76,17 @@ async def test_jobs_with_and_without_keys_are_claimed_in_one_order(bench: Bench)
         await ProcessLease("w1", ["q"]).register(connection)
     ids = [await bench.enqueue(lock_key=key) for key in (None, "a", None, "a", None)]
     first = await take(ids[0], ids[1])
+    assert not cursor.is_plain
     second = await take(ids[2], ids[4])  # the other job of the key is blocked by the first
     await _end(bench, *first, *second)
     await _end(bench, *await take(ids[3]))
+    # Without keys, the short statement is used again, and then meets a key again.
+    for _ in range(2):
+        await take(await bench.enqueue())
+        assert cursor.is_plain
+    late = [await bench.enqueue(lock_key=key) for key in (None, "b")]
+    await take(*late)
+    assert not cursor.is_plain
 
 
 async def test_concurrent_claims_share_the_jobs_and_never_a_key(bench: Bench) -> None:

@@ -204,7 +204,10 @@ async def test_partition_keys_are_met_by_the_next_full_scan(bench: Bench, clock:
 
 
 @pytest.mark.parametrize(("look", "ticks"), [(5, 11), (6, 12)], ids=["as many as wanted", "to the end"])
-async def test_a_scan_is_measured_up_to_the_last_job_or_to_the_end(bench: Bench, look: int, ticks: int) -> None:
+@pytest.mark.parametrize("statement", [claiming._CLAIM_PLAIN, claiming._CLAIM], ids=["plain", "with lock keys"])
+async def test_a_scan_is_measured_up_to_the_last_job_or_to_the_end(
+    bench: Bench, statement: str, look: int, ticks: int
+) -> None:
     """Requeued jobs are at the head; the long part of the scan comes after them."""
     await _fill(bench, 5)
     async with _working(bench) as connection:
@@ -216,7 +219,7 @@ async def test_a_scan_is_measured_up_to_the_last_job_or_to_the_end(bench: Bench,
         )
         await connection.execute("SELECT set_config('search_path', current_schema() || ', pg_catalog', false)")
         request = {"worker": "w1", "queue": "q", "fresh_s": 600, "is_permitted": False, "look": look, "wanted": look}
-        row = await (await connection.execute(claiming._CLAIM, request)).fetchone()
+        row = await (await connection.execute(statement, request)).fetchone()
         assert row is not None
         scanned_s = row[0]
     # One reading of the clock for the lease row, two for each job, one at the end; none for writes.

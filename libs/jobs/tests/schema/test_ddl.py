@@ -153,7 +153,9 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
         shared = {"free": 100, "held_keys": ["t 501", "t 7"], "held": [100, 3], "unpartitioned_held": 2}
         by_worker: dict[str, tuple[str, dict[str, Any], int]] = {
             "claim": (claiming._CLAIM, claim, 4000),
+            "claim_plain": (claiming._CLAIM_PLAIN, claim, 4000),
             "claim_from_floors": (claiming._CLAIM_FROM_CURSOR, claim | _ranges(), 4000),
+            "claim_plain_from_floors": (claiming._CLAIM_PLAIN_FROM_CURSOR, claim | _ranges(), 4000),
             "claim_fairly": (claiming._CLAIM_FAIRLY, claim | fairly | dict(UNLIMITED), 5000),
             "claim_shared": (claiming._CLAIM_FAIRLY, claim | fairly | shared, 5000),
             "promote_due": (due._PROMOTE_DUE, {"queues": ["q"], "limit": 1000, "since": "-infinity"}, 50),

@@ -87,7 +87,8 @@ def break_part(part: str) -> None:
         for name in ("_END", "_FINISH"):
             _replace(claims, name, "AND j.claim_no = e.claim_no", "")
     elif part == "keys":
-        _replace(claiming, "_CLAIM", "SELECT j.job_id, j.lock_key,", "SELECT j.job_id, NULL AS lock_key,")
+        for name in ("_CLAIM", "_CLAIM_PLAIN"):
+            _replace(claiming, name, "SELECT j.job_id, j.lock_key,", "SELECT j.job_id, NULL AS lock_key,")
     else:
         raise SystemExit(f"nothing called {part!r} to break")
 

@@ -12,6 +12,8 @@ from classifeed_jobs.claim.shares import UNLIMITED, FreeSlots
 from classifeed_jobs.model.stored import find_damage
 
 _SQL = load_queries("classifeed_jobs.claim", "fetch.sql")
+_CLAIM_PLAIN = _SQL["claim_plain_jobs"]
+_CLAIM_PLAIN_FROM_CURSOR = _SQL["claim_plain_jobs_from_cursor"]
 _CLAIM = _SQL["claim_jobs"]
 _CLAIM_FROM_CURSOR = _SQL["claim_jobs_from_cursor"]
 _CLAIM_FAIRLY = _SQL["claim_jobs_fairly"]
@@ -31,10 +33,12 @@ class QueueCursor:
     Attributes:
         is_fair: Whether the queue had partition keys at the last poll.
         after_partition: Partition key that was served last.
+        is_plain: Whether the jobs of the last scan were due and had no keys.
         scan_cursor: Start of the next scan.
     """
 
     is_fair: bool = False
+    is_plain: bool = True
     after_partition: str = ""
     scan_cursor: ScanCursor = field(default_factory=ScanCursor)
 
@@ -98,7 +102,7 @@ async def claim_jobs(
     result = ClaimResult()
     if not cursor.is_fair:
         was_whole = cursor.scan_cursor.is_full_scan_due
-        await _claim_in_order(connection, request, wanted, cursor, result)
+        await _claim_without_partitions(connection, request, wanted, cursor, result)
         if not was_whole and not cursor.is_fair and len(result.claims) < wanted:
             result.retry_in_s = cursor.scan_cursor.full_scan_in_s
     if cursor.is_fair and result.is_registered and not result.is_shut and len(result.claims) < wanted:
@@ -106,10 +110,32 @@ async def claim_jobs(
     return result
 
 
-async def _claim_in_order(
+async def _claim_without_partitions(
     connection: Tx, request: Request, wanted: int, cursor: QueueCursor, result: ClaimResult
 ) -> None:
     """Claim from a queue without partition keys; `cursor.is_fair` is set if the queue has some."""
+    if not (cursor.is_plain and await _claim_plain(connection, request, wanted, cursor, result)) and not cursor.is_fair:
+        await _claim_in_order(connection, request, wanted, cursor, result)
+
+
+async def _claim_plain(connection: Tx, request: Request, wanted: int, cursor: QueueCursor, result: ClaimResult) -> bool:
+    """Claim jobs without keys. Return False if one of the first jobs has a key or is not due; none is claimed then."""
+    ranges = cursor.scan_cursor.parameters()
+    statement = _CLAIM_PLAIN_FROM_CURSOR if ranges else _CLAIM_PLAIN
+    limit = wanted - len(result.claims)
+    found, claims = await _run(connection, statement, request | ranges | {"look": limit})
+    result.is_registered, result.is_shut, cursor.is_fair = found.registered, found.is_shut, found.has_partitions
+    if result.is_registered and not (result.is_shut or cursor.is_fair):
+        is_filled = found.needs_full_claim or len(claims) >= limit
+        cursor.scan_cursor.record(_scan_of(ranges, found, len(claims), is_filled=is_filled))
+    cursor.is_plain = not found.needs_full_claim
+    result.claims += claims
+    return not (cursor.is_fair or found.needs_full_claim)
+
+
+async def _claim_in_order(
+    connection: Tx, request: Request, wanted: int, cursor: QueueCursor, result: ClaimResult
+) -> None:
     limit = wanted - len(result.claims)
     while True:
         ranges = cursor.scan_cursor.parameters()
@@ -120,6 +146,7 @@ async def _claim_in_order(
         if result.is_registered and not (result.is_shut or cursor.is_fair):
             scan = _scan_of(ranges, found, taken + found.deferred, is_filled=found.has_more)
             cursor.scan_cursor.record(scan)
+        cursor.is_plain = not found.needs_full_claim
         if not found.has_more or len(result.claims) >= wanted or found.contended >= limit:
             return
         limit = min(limit * _SCAN_FACTOR, _SCAN_MAX)

@@ -1,9 +1,140 @@
 -- Made from fetch.parts by `make stubs`; do not edit.
 
+-- name: claim_plain_jobs
+-- The same for the simplest case, at half the cost of a small claim: the first jobs of the queue are due and have no
+-- keys of any kind. If one of them is not due or has a key, no job is claimed.
+WITH me AS MATERIALIZED (
+    -- The lock prevents the removal of the lease row: a claim without one would never be reaped.
+    -- The age check rejects a stale lease: a claim by a process that was just suspended would be lost immediately.
+    SELECT w.worker_id FROM dl_workers w
+    WHERE w.worker_id = %(worker)s AND w.renewed_at > clock_timestamp() - %(fresh_s)s * interval '1 second'
+    FOR KEY SHARE
+), gate AS MATERIALIZED (
+    -- Shut while the queue is paused. A queue with limits is open only for the process that locks its row
+    -- (claim_within_limits).
+    SELECT EXISTS (
+        SELECT FROM dl_queues q
+        WHERE q.queue = %(queue)s
+          AND (q.paused_at IS NOT NULL
+               OR num_nonnulls(q.max_running, q.max_running_per_partition, q.rate_per_s) > 0 AND NOT %(is_permitted)s)
+    ) AS is_shut
+), partitions AS MATERIALIZED (
+    SELECT EXISTS (
+        SELECT FROM dl_jobs j
+        WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NOT NULL) AS exist
+), candidate AS MATERIALIZED (
+    SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due,
+           0 AS turn, 0 AS place, clock_timestamp() AS met_at
+    FROM dl_jobs j
+    WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
+      AND EXISTS (SELECT FROM me) AND NOT (SELECT g.is_shut FROM gate g) AND NOT (SELECT l.exist FROM partitions l)
+    ORDER BY j.priority, j.created_at
+    LIMIT %(look)s
+    FOR UPDATE OF j SKIP LOCKED
+), irregular AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM candidate c WHERE c.lock_key IS NOT NULL OR NOT c.due) AS is_met
+), claimed AS (
+    UPDATE dl_jobs j
+    SET status = 'running', attempt = j.attempt + 1, claim_no = j.claim_no + 1, claimed_by = %(worker)s,
+        started_at = coalesce(j.started_at, clock_timestamp())
+    WHERE j.job_id = ANY (ARRAY(SELECT c.job_id FROM candidate c WHERE NOT (SELECT o.is_met FROM irregular o)))
+    RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
+              j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
+              -- The next death of its worker would be the last allowed, so no other job should be affected (Isolation).
+              coalesce(j.worker_deaths > 0 AND j.worker_deaths >= j.max_worker_deaths - 1, false) AS runs_alone,
+              extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
+), picked AS (
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
+    SELECT c.job_id, 'picked', c.attempt, c.claim_no, %(worker)s FROM claimed c
+), found AS MATERIALIZED (
+    SELECT (SELECT greatest(0, extract(epoch FROM CASE WHEN count(*) >= %(look)s THEN max(c.met_at) ELSE clock_timestamp() END
+                            - statement_timestamp() - count(*) * interval '10 microseconds'))::float8
+ FROM candidate c) AS scanned_s, EXISTS (SELECT FROM me) AS registered,
+           (SELECT g.is_shut FROM gate g) AS is_shut,
+           (SELECT l.exist FROM partitions l) AS has_partitions,
+           (SELECT o.is_met FROM irregular o) AS needs_full_claim,
+                  NULL::integer[] AS priorities, NULL::timestamptz[] AS sinces, NULL::timestamptz AS late
+)
+SELECT f.*, c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.partition_key, c.attempt, c.max_attempts, c.lease_ttl_sec,
+       c.checkpoint, c.trace_context, c.waited_s, c.runs_alone
+FROM found f LEFT JOIN claimed c ON true
+ORDER BY c.priority, c.created_at
+
+-- name: claim_plain_jobs_from_cursor
+-- The same for the simplest case, at half the cost of a small claim: the first jobs of the queue are due and have no
+-- keys of any kind. If one of them is not due or has a key, no job is claimed.
+WITH me AS MATERIALIZED (
+    -- The lock prevents the removal of the lease row: a claim without one would never be reaped.
+    -- The age check rejects a stale lease: a claim by a process that was just suspended would be lost immediately.
+    SELECT w.worker_id FROM dl_workers w
+    WHERE w.worker_id = %(worker)s AND w.renewed_at > clock_timestamp() - %(fresh_s)s * interval '1 second'
+    FOR KEY SHARE
+), gate AS MATERIALIZED (
+    -- Shut while the queue is paused. A queue with limits is open only for the process that locks its row
+    -- (claim_within_limits).
+    SELECT EXISTS (
+        SELECT FROM dl_queues q
+        WHERE q.queue = %(queue)s
+          AND (q.paused_at IS NOT NULL
+               OR num_nonnulls(q.max_running, q.max_running_per_partition, q.rate_per_s) > 0 AND NOT %(is_permitted)s)
+    ) AS is_shut
+), partitions AS MATERIALIZED (
+    SELECT %(is_full_scan)s AND EXISTS (
+        SELECT FROM dl_jobs j
+        WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NOT NULL) AS exist
+), candidate AS MATERIALIZED (
+    SELECT f.*
+    FROM unnest(%(lows)s::integer[], %(sinces)s::timestamptz[], %(belows)s::bigint[], %(untils)s::timestamptz[])
+        AS r(low, since, below, until)
+    CROSS JOIN LATERAL (
+    SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due,
+           0 AS turn, 0 AS place, clock_timestamp() AS met_at
+    FROM dl_jobs j
+    WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
+      AND EXISTS (SELECT FROM me) AND NOT (SELECT g.is_shut FROM gate g) AND NOT (SELECT l.exist FROM partitions l)
+      AND (j.priority, j.created_at) >= (r.low, r.since) AND (j.priority, j.created_at) < (r.below, r.until)
+    ORDER BY j.priority, j.created_at
+    LIMIT %(look)s
+    FOR UPDATE OF j SKIP LOCKED) AS f
+    LIMIT %(look)s
+), irregular AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM candidate c WHERE c.lock_key IS NOT NULL OR NOT c.due) AS is_met
+), claimed AS (
+    UPDATE dl_jobs j
+    SET status = 'running', attempt = j.attempt + 1, claim_no = j.claim_no + 1, claimed_by = %(worker)s,
+        started_at = coalesce(j.started_at, clock_timestamp())
+    WHERE j.job_id = ANY (ARRAY(SELECT c.job_id FROM candidate c WHERE NOT (SELECT o.is_met FROM irregular o)))
+    RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
+              j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
+              -- The next death of its worker would be the last allowed, so no other job should be affected (Isolation).
+              coalesce(j.worker_deaths > 0 AND j.worker_deaths >= j.max_worker_deaths - 1, false) AS runs_alone,
+              extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
+), picked AS (
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
+    SELECT c.job_id, 'picked', c.attempt, c.claim_no, %(worker)s FROM claimed c
+), reached AS MATERIALIZED (
+    SELECT c.priority, least(min(c.created_at) FILTER (WHERE c.job_id NOT IN (SELECT m.job_id FROM claimed m)), max(c.created_at),
+                             statement_timestamp() - interval '250 milliseconds') AS since
+    FROM candidate c GROUP BY c.priority
+), found AS MATERIALIZED (
+    SELECT (SELECT greatest(0, extract(epoch FROM CASE WHEN count(*) >= %(look)s THEN max(c.met_at) ELSE clock_timestamp() END
+                            - statement_timestamp() - count(*) * interval '10 microseconds'))::float8
+ FROM candidate c) AS scanned_s, EXISTS (SELECT FROM me) AS registered,
+           (SELECT g.is_shut FROM gate g) AS is_shut,
+           (SELECT l.exist FROM partitions l) AS has_partitions,
+           (SELECT o.is_met FROM irregular o) AS needs_full_claim,
+                  ARRAY(SELECT r.priority FROM reached r ORDER BY r.priority) AS priorities,
+       ARRAY(SELECT r.since FROM reached r ORDER BY r.priority) AS sinces, statement_timestamp() - interval '250 milliseconds' AS late
+)
+SELECT f.*, c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.partition_key, c.attempt, c.max_attempts, c.lease_ttl_sec,
+       c.checkpoint, c.trace_context, c.waited_s, c.runs_alone
+FROM found f LEFT JOIN claimed c ON true
+ORDER BY c.priority, c.created_at
+
 -- name: claim_jobs
 -- Claims up to `wanted` due jobs of a queue, never two with one lock_key. Scanned jobs whose key is held leave the
 -- claim index (waits_for = 'key') and return when the key is released (promote_next). {candidate} is one of the parts
--- below, {scan} reports what it saw.
+-- below, {scan} reports what it saw; {head} and {claimed} are shared with claim_plain_jobs.
 -- A job cannot stay blocked after its key was released: the claim that blocks it locks the key's row FOR KEY SHARE
 -- until it commits, and the completion deletes that row before it looks for blocked jobs.
 WITH RECURSIVE me AS MATERIALIZED (
@@ -105,6 +236,7 @@ WITH RECURSIVE me AS MATERIALIZED (
            ) + (SELECT s.passed_over FROM scan s) AS contended,
            (SELECT count(*) FROM deferral) AS deferred,
            (SELECT s.is_held_back FROM scan s) AS is_held_back,
+           EXISTS (SELECT FROM candidate c WHERE c.lock_key IS NOT NULL OR NOT c.due) AS needs_full_claim,
                   NULL::integer[] AS priorities, NULL::timestamptz[] AS sinces, NULL::timestamptz AS late
 )
 SELECT f.*, c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.partition_key, c.attempt, c.max_attempts, c.lease_ttl_sec,
@@ -115,7 +247,7 @@ ORDER BY c.priority, c.created_at
 -- name: claim_jobs_from_cursor
 -- Claims up to `wanted` due jobs of a queue, never two with one lock_key. Scanned jobs whose key is held leave the
 -- claim index (waits_for = 'key') and return when the key is released (promote_next). {candidate} is one of the parts
--- below, {scan} reports what it saw.
+-- below, {scan} reports what it saw; {head} and {claimed} are shared with claim_plain_jobs.
 -- A job cannot stay blocked after its key was released: the claim that blocks it locks the key's row FOR KEY SHARE
 -- until it commits, and the completion deletes that row before it looks for blocked jobs.
 WITH RECURSIVE me AS MATERIALIZED (
@@ -227,6 +359,7 @@ WITH RECURSIVE me AS MATERIALIZED (
            ) + (SELECT s.passed_over FROM scan s) AS contended,
            (SELECT count(*) FROM deferral) AS deferred,
            (SELECT s.is_held_back FROM scan s) AS is_held_back,
+           EXISTS (SELECT FROM candidate c WHERE c.lock_key IS NOT NULL OR NOT c.due) AS needs_full_claim,
                   ARRAY(SELECT r.priority FROM reached r ORDER BY r.priority) AS priorities,
        ARRAY(SELECT r.since FROM reached r ORDER BY r.priority) AS sinces, statement_timestamp() - interval '250 milliseconds' AS late
 )
@@ -238,7 +371,7 @@ ORDER BY c.priority, c.created_at
 -- name: claim_jobs_fairly
 -- Claims up to `wanted` due jobs of a queue, never two with one lock_key. Scanned jobs whose key is held leave the
 -- claim index (waits_for = 'key') and return when the key is released (promote_next). {candidate} is one of the parts
--- below, {scan} reports what it saw.
+-- below, {scan} reports what it saw; {head} and {claimed} are shared with claim_plain_jobs.
 -- A job cannot stay blocked after its key was released: the claim that blocks it locks the key's row FOR KEY SHARE
 -- until it commits, and the completion deletes that row before it looks for blocked jobs.
 WITH RECURSIVE me AS MATERIALIZED (
@@ -447,6 +580,7 @@ WITH RECURSIVE me AS MATERIALIZED (
            ) + (SELECT s.passed_over FROM scan s) AS contended,
            (SELECT count(*) FROM deferral) AS deferred,
            (SELECT s.is_held_back FROM scan s) AS is_held_back,
+           EXISTS (SELECT FROM candidate c WHERE c.lock_key IS NOT NULL OR NOT c.due) AS needs_full_claim,
                   NULL::integer[] AS priorities, NULL::timestamptz[] AS sinces, NULL::timestamptz AS late
 )
 SELECT f.*, c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.partition_key, c.attempt, c.max_attempts, c.lease_ttl_sec,
