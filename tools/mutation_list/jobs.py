@@ -81,7 +81,7 @@ MUTATIONS: Final = (
         "Jobs",
         "Completions of jobs cannot be recorded, and the service reports that nothing is blocked.",
         f"{JOBS}/worker/completions.py",
-        before="                self.fault.note(error)\n",
+        before=", noted_in=self.fault",
         after="",
         tests=(f"{JOBS_TESTS}/worker/test_role_faults.py::test_end_is_written_until_the_database_has_taken_it",),
     ),

@@ -20,6 +20,7 @@ from classifeed_cli.platform.planning.layout import Layout, read_json, write_jso
 from classifeed_cli.platform.planning.plan import make_plan
 from classifeed_cli.platform.supervision.description import read_running
 from classifeed_cli.platform.supervision.supervisor import Supervisor
+from classifeed_common.loops import race
 from classifeed_devkit.embedded.process import ServerError, tail
 
 
@@ -56,18 +57,13 @@ async def _serve(supervisor: Supervisor, timeout_s: float, on_ready: Callable[[]
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, on_signal)
-    starting = asyncio.create_task(supervisor.start(timeout_s))
-    stopped = asyncio.create_task(stop.wait())
-    await asyncio.wait([starting, stopped], return_when=asyncio.FIRST_COMPLETED)
-    if not starting.done():
-        starting.cancel()  # it stops the started processes
-        await asyncio.wait([starting])
-    if starting.cancelled():
+    [starting] = await race(stop, supervisor.start(timeout_s))
+    if starting.cancelled():  # it has stopped the started processes
         return
     starting.result()
     if on_ready is not None:
         await on_ready()
-    await stopped
+    await stop.wait()
     await supervisor.stop()
 
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
 
 
-async def race(stop: asyncio.Event, *works: Awaitable[T], grace_s: float = 0.0) -> list[asyncio.Task[T]]:
+@overload
+async def race(stop: asyncio.Event, work: Awaitable[T], /, *, grace_s: float = ...) -> list[asyncio.Task[T]]: ...
+
+
+@overload
+async def race(stop: asyncio.Event, *works: Awaitable[Any], grace_s: float = ...) -> list[asyncio.Task[Any]]: ...
+
+
+async def race(stop: asyncio.Event, *works: Awaitable[Any], grace_s: float = 0.0) -> list[asyncio.Task[Any]]:
     """Run works until one is done or `stop` is set, and return their tasks. The others are cancelled and have ended.
 
     Use `cancelled()` of a task before `result()`: a work that lost has no result.

@@ -24,6 +24,7 @@ from classifeed_common.faults.passing import is_passing
 from classifeed_common.http.app import build_app
 from classifeed_common.http.backlog import BacklogSource
 from classifeed_common.http.server import HttpServer, address_of, bind
+from classifeed_common.loops import race
 from classifeed_common.rpc.health import Health
 from classifeed_common.rpc.reflection import add_reflection
 from classifeed_common.rpc.server import Servicer, build_server
@@ -227,13 +228,8 @@ class ServiceRunner:
 
     async def _open(self, stop: asyncio.Event) -> bool:
         """Open the dependencies; return False if the process is stopped meanwhile (a database can be slow)."""
-        opening = asyncio.create_task(self._start(), name="open")
-        stopping = asyncio.create_task(stop.wait(), name="stop")
-        await asyncio.wait([opening, stopping], return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if not opening.done():
-            opening.cancel()
-            await asyncio.wait([opening])
+        [opening] = await race(stop, self._start())
+        if opening.cancelled():
             return False
         opening.result()
         self._started = True

@@ -9,8 +9,8 @@ from typing import Final, Protocol
 import structlog
 
 from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_common.loops import race, retry
 from classifeed_common.pacing.backoff import Backoff
-from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.telemetry.fault_log import log_fault
 
 _log = structlog.get_logger(__name__)
@@ -38,16 +38,15 @@ async def put_schema(schemas: Schemas, schema: Schema, stop: asyncio.Event, on_f
         stop: Event that ends the retries.
         on_fault: Callback with the reason of a failed attempt, for people; with "" once the schema is accepted.
     """
+
+    def note(error: Exception, pause_s: float) -> None:
+        log_fault(_log, "documents.schema.refused", error, client=schema.client, retry_in_s=pause_s)
+        on_fault(f"the receiver refuses the schema of {schema.client}, so nothing is published: {error}")
+
     backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
-    while not stop.is_set():
-        try:
-            await schemas.put_schema(schema)
-        except Exception as error:  # noqa: BLE001 - see above
-            pause_s = backoff.next_s()
-            log_fault(_log, "documents.schema.refused", error, client=schema.client, retry_in_s=pause_s)
-            on_fault(f"the receiver refuses the schema of {schema.client}, so nothing is published: {error}")
-        else:
-            on_fault("")
-            return True
-        await wait_for_event(stop, pause_s)
-    return False
+    [putting] = await race(stop, retry(lambda: schemas.put_schema(schema), backoff, note))
+    if putting.cancelled():
+        return False
+    putting.result()
+    on_fault("")
+    return True

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
 from classifeed_common.db import Database, Tx, is_passing_fault
 from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.loops import retry
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import FAILED, KEPT, ClaimKey, Completion
@@ -23,6 +24,7 @@ from classifeed_jobs.model.task import Task
 from classifeed_jobs.worker.session import Session
 
 _log = structlog.get_logger("classifeed_jobs.worker.completions")
+T = TypeVar("T")
 _BATCH = 500
 _BEHIND = 4 * _BATCH
 _FIRST_WAIT_S = 0.05
@@ -109,24 +111,24 @@ class Completions:
             await self._session.close()
 
     async def _write(self, batch: list[Completion]) -> None:
-        backoff = Backoff(_FIRST_WAIT_S, _LONGEST_WAIT_S)
-        attempts = 0
-        while True:
-            attempts += 1
-            try:
-                refused, woken = await self._try(batch)
-                self._notifier.wake(woken)
-                break
-            except Exception as error:  # noqa: BLE001 - any error is retried
-                if not is_passing_fault(error):
-                    await self._write_apart(batch, error)
-                    return
-                wait_s = backoff.next_s()
-                log_fault(_log, "worker.complete.failed", error, retry_in_s=wait_s, jobs=len(batch))
-                self.fault.note(error)
-            await asyncio.sleep(wait_s)
+        try:
+            refused, woken = await self._retried(lambda: self._try(batch), jobs=len(batch))
+        except Exception as error:  # noqa: BLE001 - the batch fails its jobs, not this task
+            await self._write_apart(batch, error)
+            return
+        self._notifier.wake(woken)
+        _report(refused, is_repeated=self.fault.attempts > 0)
         self.fault.clear()
-        _report(refused, is_repeated=attempts > 1)
+
+    async def _retried(self, write: Callable[[], Awaitable[T]], *, jobs: int = 1) -> T:
+        """Call `write` until the database responds, and return its result; a permanent error is raised."""
+
+        def note(error: Exception, wait_s: float) -> None:
+            if not is_passing_fault(error):
+                raise error
+            log_fault(_log, "worker.complete.failed", error, retry_in_s=wait_s, noted_in=self.fault, jobs=jobs)
+
+        return await retry(write, Backoff(_FIRST_WAIT_S, _LONGEST_WAIT_S), note)
 
     async def _try(self, batch: list[Completion]) -> tuple[list[Completion], set[str]]:
         """Write a batch; return the refused completions, and the queues whose workers must be notified."""
@@ -172,17 +174,16 @@ class Completions:
 
     async def _persist(self, write: Callable[[Tx], Awaitable[int]]) -> int:
         """Call `write` until the database responds, and return its result; 0 after a permanent error."""
-        backoff = Backoff(_FIRST_WAIT_S, _LONGEST_WAIT_S)
-        while True:
-            try:
-                async with self._session.use() as connection:
-                    return await write(connection)
-            except Exception as error:  # noqa: BLE001 - any error is retried, or logged
-                wait_s = backoff.next_s()
-                log_fault(_log, "worker.complete.failed", error, retry_in_s=wait_s)
-                if not is_passing_fault(error):
-                    return 0
-            await asyncio.sleep(wait_s)
+
+        async def attempt() -> int:
+            async with self._session.use() as connection:
+                return await write(connection)
+
+        try:
+            return await self._retried(attempt)
+        except Exception as error:  # noqa: BLE001 - nothing more can be done for this job
+            log_fault(_log, "worker.complete.failed", error)
+            return 0
 
 
 def _report(refused: list[Completion], *, is_repeated: bool) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 import structlog
 
 from classifeed_common.db import Database
-from classifeed_common.pacing.waiting import wait_for_event
+from classifeed_common.loops import race, retry
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import RETURNED, Claim, ClaimKey, Completion
 from classifeed_jobs.claim.shares import FreeSlots, HeldSlots
@@ -143,7 +144,12 @@ class Worker:
             PoolerError: The database is behind a pooler in transaction mode.
         """
         self._is_traced = is_recorded()
-        await self._check_session(stop)
+        [checked] = await race(
+            stop, retry(self._check_session, Backoff(_CHECK_WAIT_S, _CHECK_WAIT_S), self._note_check)
+        )
+        if not checked.cancelled() and (refused := checked.exception()) is not None:
+            await self._session.close()
+            raise refused
         claiming = asyncio.create_task(self._fetcher.run(), name="jobs-claimer")
         others = [
             asyncio.create_task(self._heartbeat.run(), name="jobs-heartbeat"),
@@ -167,19 +173,14 @@ class Worker:
             if isinstance(outcome, Exception):
                 raise outcome
 
-    async def _check_session(self, stop: asyncio.Event) -> None:
-        is_checked = False
-        while not (is_checked or stop.is_set()):
-            try:
-                async with self._session.use() as connection:
-                    await refuse_transaction_pooler(self._db, connection)
-                is_checked = True
-            except PoolerError:
-                await self._session.close()
-                raise
-            except Exception as error:  # noqa: BLE001 - any error is retried
-                log_fault(_log, "worker.claim.failed", error, retry_in_s=_CHECK_WAIT_S, noted_in=self._fetcher.fault)
-                await wait_for_event(stop, _CHECK_WAIT_S)
+    async def _check_session(self) -> None:
+        async with self._session.use() as connection:
+            await refuse_transaction_pooler(self._db, connection)
+
+    def _note_check(self, error: Exception, wait_s: float) -> None:
+        if isinstance(error, PoolerError):
+            raise error
+        log_fault(_log, "worker.claim.failed", error, retry_in_s=wait_s, noted_in=self._fetcher.fault)
 
     def blocked(self) -> dict[str, str]:
         """Return why claims, completions or lease renewals fail, if they have failed for some time."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Final, Protocol
 
 import structlog
@@ -15,6 +14,7 @@ from classifeed_common.errors import DomainError, FailedPrecondition
 from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Lease
+from classifeed_common.loops import race
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.tracing import queue_spans
@@ -204,16 +204,9 @@ class Deliverer:
 
     async def _read(self, cursors: Mapping[ShardQueue, int]) -> Elements:
         """Read elements; return none if the set of leases changes while the read waits."""
-        reading = asyncio.create_task(self._receiver.read(cursors, limit=_READ_ELEMENTS, wait_s=self._read_wait_s))
-        changed = asyncio.create_task(self._changed.wait())
-        try:
-            await asyncio.wait([reading, changed], return_when=asyncio.FIRST_COMPLETED)
-            return reading.result() if reading.done() else Elements((), {})
-        finally:
-            changed.cancel()
-            reading.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await reading
+        read = self._receiver.read(cursors, limit=_READ_ELEMENTS, wait_s=self._read_wait_s)
+        [reading] = await race(self._changed, read)
+        return Elements((), {}) if reading.cancelled() else reading.result()
 
     async def _move(self, reached: Mapping[ShardQueue, int], leases: Mapping[int, Lease]) -> None:
         moves = [Move(key, self._delivered[key], idx) for key, idx in reached.items() if key in self._delivered]

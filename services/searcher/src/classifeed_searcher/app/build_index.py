@@ -19,6 +19,7 @@ import structlog
 from classifeed.documents.v1 import schema_pb2
 from classifeed.documents.v1.index_queue_service_pb2 import RegistryPosition
 from classifeed_common.errors import DomainError, FailedPrecondition
+from classifeed_common.loops import retry
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_domain.document_shards import SHARDS
@@ -122,20 +123,16 @@ class BuildIndex:
 
     async def _retried(self, call: Callable[[], Awaitable[T]], rebuild: Rebuild) -> T:
         """Call until it succeeds and return the result; meanwhile `rebuild.blocked_by` has the last error."""
-        backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
-        while True:
-            try:
-                result = await call()
-            except FailedPrecondition:
-                raise
-            except DomainError as error:
-                rebuild.blocked_by = error.message
-                pause_s = backoff.next_s()
-                log_fault(_log, "searcher.rebuild.waits", error, retry_in_s=pause_s, client=self._receiver.client)
-                await asyncio.sleep(pause_s)
-            else:
-                rebuild.blocked_by = ""
-                return result
+
+        def note(error: Exception, pause_s: float) -> None:
+            if isinstance(error, FailedPrecondition) or not isinstance(error, DomainError):
+                raise error
+            rebuild.blocked_by = error.message
+            log_fault(_log, "searcher.rebuild.waits", error, retry_in_s=pause_s, client=self._receiver.client)
+
+        result = await retry(call, Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S), note)
+        rebuild.blocked_by = ""
+        return result
 
 
 def _fill(generation: IndexGeneration, write: IndexWrite, page: ScannedPage) -> int:

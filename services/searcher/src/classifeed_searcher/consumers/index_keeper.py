@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import structlog
 
@@ -12,6 +12,7 @@ from classifeed.documents.v1 import schema_pb2
 from classifeed_common.errors import DomainError
 from classifeed_common.faults.interruptions import INTERRUPTIONS
 from classifeed_common.kafka import OrderedConsumer
+from classifeed_common.loops import race
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.build_index import BuildIndex, Built, EpochChanged
@@ -167,7 +168,7 @@ class IndexKeeper:
         live.catch_up = catch_up
         _log.info("searcher.catch_up.begun", client=live.client, records=catch_up.behind)
         self._following = following = Following(catch_up.generation, self._make_consumer(catch_up.generation))
-        waited, ended = await _until(stop, catch_up.wait(self._standstill_s), following.ended())
+        waited, ended = await race(stop, catch_up.wait(self._standstill_s), following.ended())
         if not ended.cancelled():
             self._following = live.catch_up = None
             raise PositionsLost(ended.result())
@@ -186,7 +187,7 @@ class IndexKeeper:
         if self._following is None:
             assert self._live.generation is not None
             self._following = Following(self._live.generation, self._make_consumer(self._live.generation))
-        ended, wanted = await _until(stop, self._following.ended(), self._wanted.get())
+        ended, wanted = await race(stop, self._following.ended(), self._wanted.get())
         if not ended.cancelled():
             self._following = None
             return Cause(LOG_LOST, ended.result())
@@ -206,18 +207,18 @@ class IndexKeeper:
         if not cause.keeps_former:
             await self._retire_former()
         try:
-            [schema] = await _until(stop, self._await_schema(rebuild))
+            [schema] = await race(stop, self._await_schema(rebuild))
             if schema.cancelled():
                 return cause
             await asyncio.to_thread(self._generations.remove_abandoned)
-            [building] = await _until(stop, self._build(schema.result(), rebuild))
+            [building] = await race(stop, self._build(schema.result(), rebuild))
             if building.cancelled():
                 return cause
             return await self._take_over(building.result(), cause, stop)
         except EpochChanged as error:
             rebuild.blocked_by = str(error)
             _log.warning("searcher.rebuild.begins.anew", client=live.client, why=rebuild.blocked_by)
-            await _until(stop, asyncio.sleep(_SCHEMA_EVERY_S))
+            await race(stop, asyncio.sleep(_SCHEMA_EVERY_S))
             return cause
         except INTERRUPTIONS:
             raise
@@ -237,7 +238,7 @@ class IndexKeeper:
         pause_s = self._attempts.note_failure(why, first_pause_s=_WRITE_AGAIN_S)
         rebuild.blocked_by = f"{why}. The rebuild begins again in {pause_s:g} s"
         log_fault(_log, "searcher.rebuild.failed", error, client=self._live.client, retry_in_s=pause_s)
-        await _until(stop, asyncio.sleep(pause_s))
+        await race(stop, asyncio.sleep(pause_s))
 
     async def _await_schema(self, rebuild: Rebuild) -> schema_pb2.Schema:
         while True:
@@ -259,7 +260,7 @@ class IndexKeeper:
         await self._stop_following()
         self._coming = following = Following(built.generation, self._make_consumer(built.generation))
         try:
-            reached, ended = await _until(stop, reach(built.generation, built.ends), following.ended())
+            reached, ended = await race(stop, reach(built.generation, built.ends), following.ended())
             if not ended.cancelled():
                 return Cause(LOG_LOST, ended.result(), keeps_former=cause.keeps_former)
             if reached.cancelled():
@@ -294,16 +295,3 @@ class IndexKeeper:
 
     def _note_whole(self) -> None:
         IS_WHOLE.labels(self._live.client).set(1)
-
-
-async def _until(stop: asyncio.Event, *coroutines: Coroutine[Any, Any, Any]) -> list[asyncio.Task[Any]]:
-    """Run coroutines until one is done or `stop` is set; return their tasks, of which the others are cancelled."""
-    stopping = asyncio.create_task(stop.wait())
-    tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
-    try:
-        await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in (stopping, *tasks):
-            task.cancel()
-        await asyncio.wait([stopping, *tasks])
-    return tasks

@@ -24,6 +24,7 @@ from classifeed.feeds.v1.task_service_pb2 import (
 )
 from classifeed_api.clients.processor import ProcessorClient
 from classifeed_common.errors import Unavailable
+from classifeed_common.loops import race
 from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.idle_readers import disconnect_idle
 
@@ -109,14 +110,9 @@ class TaskMethods:
 
     async def _unless_draining(self, awaited: Awaitable[Response]) -> Response:
         """Return the result of `awaited`; stop waiting when this process drains."""
-        response, draining = asyncio.ensure_future(awaited), asyncio.ensure_future(self._draining.wait())
-        try:
-            await asyncio.wait([response, draining], return_when=asyncio.FIRST_COMPLETED)
-            if response.done():
-                return response.result()
+        [response] = await race(self._draining, awaited)
+        if response.cancelled():
             raise Unavailable(
                 "DRAINING", "The service is stopping; the load continues. Watch it again.", retry_after_s=1
             )
-        finally:
-            response.cancel()
-            draining.cancel()
+        return response.result()

@@ -11,6 +11,7 @@ import structlog
 
 from classifeed_common.db import is_passing_fault
 from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.loops import race, retry
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
@@ -58,18 +59,12 @@ class TextJudge:
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop`; texts in progress are abandoned, and are due again after RETRY_INTERVAL_S."""
         self._queue.open()
-        workers = [asyncio.create_task(self._work(), name=f"judge-{number}") for number in range(self._workers)]
-        stopping = asyncio.create_task(stop.wait())
         try:
-            await asyncio.wait([stopping, *workers], return_when=asyncio.FIRST_COMPLETED)
-            for worker in workers:
-                if worker.done():
+            for worker in await race(stop, *(self._work() for _ in range(self._workers))):
+                if not worker.cancelled():
                     worker.result()
         finally:
             self._queue.close()
-            for task in (stopping, *workers):
-                task.cancel()
-            await asyncio.gather(stopping, *workers, return_exceptions=True)
 
     def blocked(self) -> dict[str, str]:
         """Return why no verdicts arrive, or why they cannot be recorded, if that has lasted."""
@@ -110,18 +105,14 @@ class TextJudge:
     async def _record(self, found: Sequence[Recordable]) -> None:
         """Record verdicts, retrying through a restart of the database: the same verdicts must not be paid for twice."""
         limit_s = time.monotonic() + _RECORD_LIMIT_S
+
+        def note(error: Exception, pause_s: float) -> None:
+            if not is_passing_fault(error) or time.monotonic() + pause_s > limit_s:
+                raise error
+            self._record_fault.note(error)
+
         backoff = Backoff(_RECORD_PAUSE_S, _RECORD_LONGEST_PAUSE_S)
-        while True:
-            pause_s = backoff.next_s()
-            try:
-                await self._recorder.record(found, gathers=True)
-            except Exception as error:
-                if not is_passing_fault(error) or time.monotonic() + pause_s > limit_s:
-                    raise
-                self._record_fault.note(error)
-            else:
-                return
-            await asyncio.sleep(pause_s)
+        await retry(lambda: self._recorder.record(found, gathers=True), backoff, note)
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
         """Request verdicts when the breaker permits it; nothing is recorded."""
