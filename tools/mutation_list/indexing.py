@@ -21,17 +21,6 @@ _SEARCHES: Final = f"{_SEARCHER_TESTS}/integration/test_search_service.py"
 
 MUTATIONS: Final = (
     Mutation(
-        "failed-comparison-in-the-log-only",
-        "Searcher",
-        "The comparison of index and registry fails for days, and the searcher reports that nothing is blocked.",
-        f"{_SEARCHER}/app/verify_index.py",
-        before="                    noted_in=self._fault,\n",
-        after="",
-        tests=(
-            "services/searcher/tests/integration/test_verify.py::test_a_comparison_that_fails_is_named_until_one_succeeds",
-        ),
-    ),
-    Mutation(
         "older-document-wins",
         "Registry and index",
         "A late document replaces a newer one.",
@@ -39,15 +28,6 @@ MUTATIONS: Final = (
         before="(d.epoch, d.version, d.modify_timestamp) < (excluded.epoch, excluded.version,",
         after="(d.epoch, d.modify_timestamp) <= (excluded.epoch,",
         tests=(f"{_RECEIVER_TESTS}/pushing/test_push.py::test_fresher_wins_in_every_order",),
-    ),
-    Mutation(
-        "delivery-fault-in-the-log-only",
-        "Registry and index",
-        "Kafka or the receiver refuses the indexer, and it reports that nothing is blocked.",
-        f"{_INDEXER}/app/deliver_elements.py",
-        before="                self._fault.note(error)\n",
-        after="",
-        tests=(f"{_INDEXER_TESTS}/test_deliver.py::test_what_holds_up_delivery_is_named_until_it_goes_on[refuses]",),
     ),
     Mutation(
         "damaged-rows-unchecked",

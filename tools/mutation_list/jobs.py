@@ -36,47 +36,6 @@ MUTATIONS: Final = (
         tests=(f"{JOBS_TESTS}/claim/test_claims.py::test_guard_refuses_a_claim_that_was_taken_back",),
     ),
     Mutation(
-        "claims-fail-in-the-log-only",
-        "Jobs",
-        "No job can be claimed, and the service reports that nothing is blocked.",
-        f"{JOBS}/worker/fetcher.py",
-        before=", noted_in=self.fault",
-        after="",
-        tests=(f"{JOBS_TESTS}/worker/test_role_faults.py::test_worker_goes_on_claiming_after_faults",),
-    ),
-    Mutation(
-        "reaper-fails-in-the-log-only",
-        "Jobs",
-        "Lost jobs cannot be requeued, and the service reports that nothing is blocked.",
-        f"{JOBS}/maintenance/reaper.py",
-        before=", noted_in=self._fault",
-        after="",
-        tests=(f"{JOBS_TESTS}/worker/test_role_faults.py::test_reaper_goes_on_after_faults",),
-    ),
-    Mutation(
-        "scheduler-fails-in-the-log-only",
-        "Jobs",
-        "Scheduled jobs cannot be enqueued, and the service reports that nothing is blocked.",
-        f"{JOBS}/schedule/scheduler.py",
-        before=", noted_in=self._fault",
-        after="",
-        tests=(
-            f"{JOBS_TESTS}/worker/test_role_faults.py::test_scheduler_goes_on_after_faults_and_makes_the_slot_once",
-        ),
-    ),
-    Mutation(
-        "chore-fails-in-the-log-only",
-        "Jobs",
-        "The maintenance of the job tables fails, and the service reports that nothing is blocked.",
-        f"{JOBS}/maintenance/housekeeping.py",
-        before=", noted_in=chore.fault",
-        after="",
-        tests=(
-            f"{JOBS_TESTS}/worker/test_role_faults.py"
-            "::test_chore_that_fails_is_tried_again_and_keeps_no_other_from_being_done",
-        ),
-    ),
-    Mutation(
         "unrecorded-ends-in-the-log-only",
         "Jobs",
         "Completions of jobs cannot be recorded, and the service reports that nothing is blocked.",
@@ -84,18 +43,6 @@ MUTATIONS: Final = (
         before=", noted_in=self.fault",
         after="",
         tests=(f"{JOBS_TESTS}/worker/test_role_faults.py::test_end_is_written_until_the_database_has_taken_it",),
-    ),
-    Mutation(
-        "failed-heartbeats-in-the-log-only",
-        "Jobs",
-        "The lease of a process cannot be renewed, and the service reports that nothing is blocked.",
-        f"{JOBS}/worker/heartbeat.py",
-        before=", noted_in=self.fault",
-        after="",
-        tests=(
-            f"{JOBS_TESTS}/worker/test_role_faults.py"
-            "::test_heartbeat_that_fails_is_tried_again_long_before_the_next_one",
-        ),
     ),
     Mutation(
         "reaper-takes-from-the-living",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import COMMON, COMMON_TESTS, OFFERS_TESTS
+from tools.mutation_list.paths import COMMON, COMMON_TESTS, JOBS_TESTS, MODERATION_TESTS, OFFERS_TESTS
 
 _OUTBOX_TESTS: Final = f"{COMMON_TESTS}/kafka/test_outbox.py"
+_ROLE_FAULTS: Final = f"{JOBS_TESTS}/worker/test_role_faults.py"
 _GROWTH_TESTS: Final = f"{COMMON_TESTS}/kafka/test_topic_growth.py"
 
 MUTATIONS: Final = (
@@ -94,8 +95,8 @@ MUTATIONS: Final = (
         "Outbox and relay",
         "A relay sends messages one by one, each in a transaction.",
         f"{COMMON}/outbox/relay.py",
-        before="                    if sent < self._max_messages:\n",
-        after="                    if not sent:\n",
+        before="        if sent < self._max_messages:\n",
+        after="        if not sent:\n",
         tests=(f"{_OUTBOX_TESTS}::test_messages_gather_after_a_few_were_sent",),
     ),
     Mutation(
@@ -125,10 +126,25 @@ MUTATIONS: Final = (
         "repeated-work-not-named",
         "Repeated work",
         "Periodic work fails for hours, and the service reports that nothing is blocked.",
-        f"{COMMON}/telemetry/fault_log.py",
-        before="        noted_in.note(error)\n",
+        f"{COMMON}/loops/loop.py",
+        before=", noted_in=self.fault",
         after="",
-        tests=("libs/common/tests/unit/loops/test_loop.py::test_one_that_lasts_is_named_until_it_is_over",),
+        tests=(
+            "libs/common/tests/unit/loops/test_loop.py::test_one_that_lasts_is_named_until_it_is_over",
+            f"{COMMON_TESTS}/outbox/test_blocked_relay.py::test_a_relay_names_topics_and_fault_until_it_sends_again",
+            f"{COMMON_TESTS}/publish_mark/test_publish_mark.py::test_a_push_that_fails_is_named_until_one_succeeds",
+            f"{_ROLE_FAULTS}::test_reaper_goes_on_after_faults",
+            f"{_ROLE_FAULTS}::test_scheduler_goes_on_after_faults_and_makes_the_slot_once",
+            f"{_ROLE_FAULTS}::test_chore_that_fails_is_tried_again_and_keeps_no_other_from_being_done",
+            f"{_ROLE_FAULTS}::test_worker_goes_on_claiming_after_faults",
+            f"{_ROLE_FAULTS}::test_heartbeat_that_fails_is_tried_again_long_before_the_next_one",
+            "services/indexer/tests/integration/test_deliver.py"
+            "::test_what_holds_up_delivery_is_named_until_it_goes_on[refuses]",
+            "services/searcher/tests/integration/test_verify.py"
+            "::test_a_comparison_that_fails_is_named_until_one_succeeds",
+            f"{MODERATION_TESTS}/integration/judging/test_correcting.py"
+            "::test_texts_that_cannot_be_claimed_are_named_until_they_can",
+        ),
     ),
     Mutation(
         "repeated-work-named-for-ever",
@@ -179,17 +195,6 @@ MUTATIONS: Final = (
         before="return {item: why for part in parts for item, why in part.blocked().items()}",
         after="return {}",
         tests=("tests/contract/test_blocked_roles.py::test_every_role_names_what_blocks_it",),
-    ),
-    Mutation(
-        "relay-fault-in-the-log-only",
-        "Outbox and relay",
-        "Kafka refuses the messages of a relay, and the service reports that nothing is blocked.",
-        f"{COMMON}/outbox/relay.py",
-        before="                self._fault.note(error)\n",
-        after="",
-        tests=(
-            f"{COMMON_TESTS}/outbox/test_blocked_relay.py::test_a_relay_names_topics_and_fault_until_it_sends_again",
-        ),
     ),
     Mutation(
         "relay-silence-not-named",

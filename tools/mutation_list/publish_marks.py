@@ -31,17 +31,6 @@ MUTATIONS: Final = (
         tests=(f"{COMMON_TESTS}/publish_mark/test_publish_mark.py::test_a_full_push_again_reaches_what_was_under_way",),
     ),
     Mutation(
-        "push-fault-in-the-log-only",
-        "Publish mark",
-        "The receiver refuses each push, and the service reports that nothing is blocked.",
-        f"{COMMON}/publish_mark/pusher.py",
-        before="                self._work.fault.note(error)\n",
-        after="",
-        tests=(
-            f"{COMMON_TESTS}/publish_mark/test_publish_mark.py::test_a_push_that_fails_is_named_until_one_succeeds",
-        ),
-    ),
-    Mutation(
         "refused-tasks-in-the-log-only",
         "Publish mark",
         "The processor refuses to create tasks, and the service reports that nothing is blocked.",

@@ -230,15 +230,6 @@ MUTATIONS: Final = (
         tests=(f"{_REQUEST_TESTS}::test_verdicts_that_cannot_be_recorded_are_named_until_they_can",),
     ),
     Mutation(
-        "due-texts-not-queued-in-silence",
-        "Verdicts",
-        "Due texts cannot be claimed, and moderation reports that nothing is blocked, or its role ends.",
-        f"{MODERATION}/app/judging/correct_pending.py",
-        before=", noted_in=fault",
-        after="",
-        tests=(f"{_CORRECTING_TESTS}::test_texts_that_cannot_be_claimed_are_named_until_they_can",),
-    ),
-    Mutation(
         "rules-never-looked-at-again",
         "Verdicts",
         "A change of the rules file takes effect only after a restart.",

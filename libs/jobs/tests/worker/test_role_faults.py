@@ -158,8 +158,8 @@ async def test_chore_that_fails_is_tried_again_and_keeps_no_other_from_being_don
         await until(is_archive_tended)
         await until(is_forgotten)
     tending[0].cancel()
-    failed = {line["chore"] for line in logs if line["event"] == "reaper.chore.failed"}
-    assert failed <= {"forget", "figures"}
+    failed = {line["work"] for line in logs if line["event"] == "reaper.chore.failed"}
+    assert failed <= {"chore forget", "chore figures"}
 
 
 async def test_worker_goes_on_claiming_after_faults(bench: Bench, hasty: Database) -> None:
@@ -193,11 +193,11 @@ async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(benc
             await locking.execute("LOCK TABLE dl_workers IN SHARE MODE")
             beating = asyncio.create_task(heartbeat.run())
             await _reported(logs, "worker.heartbeat.failed", "warning")
-            assert heartbeat.fault.attempts > 0
+            assert heartbeat.loop.fault.attempts > 0
         await until(is_renewed)
 
         async def is_over() -> bool:
-            return heartbeat.fault.attempts == 0
+            return heartbeat.loop.fault.attempts == 0
 
         await until(is_over)  # the renewal is committed before the heartbeat is complete
     beating.cancel()

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from classifeed_common.lease.keeper import LeaseKeeper
 from classifeed_common.lease.leases import Lease, LeaseLost, Leases
-from classifeed_common.lease.work import LeasedWork
+from classifeed_common.lease.loop import LeasedLoop
 
-__all__ = ["Lease", "LeaseKeeper", "LeaseLost", "LeasedWork", "Leases"]
+__all__ = ["Lease", "LeaseKeeper", "LeaseLost", "LeasedLoop", "Leases"]

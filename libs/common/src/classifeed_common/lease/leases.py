@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.errors import Aborted
 
 _QUERIES = load_queries("classifeed_common.lease")
 _MAKE_MISSING, _ACQUIRE, _RENEW = _QUERIES["make_missing"], _QUERIES["acquire"], _QUERIES["renew"]
@@ -29,11 +30,11 @@ class Lease:
     fence: int
 
 
-class LeaseLost(Exception):
+class LeaseLost(Aborted):
     """The lease has expired, or another holder has the name: stop this work; its effects are rolled back."""
 
     def __init__(self, lease: Lease) -> None:
-        super().__init__(f"lease {lease.name} (fence {lease.fence}) is no longer held by {lease.holder}")
+        super().__init__("LEASE_LOST", f"lease {lease.name} (fence {lease.fence}) is no longer held by {lease.holder}")
         self.lease = lease
 
 

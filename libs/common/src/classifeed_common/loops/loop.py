@@ -84,7 +84,7 @@ class Loop:
             if stopped is not None:
                 stopped.cancel()
 
-    def blocked(self) -> dict[str, str]:
+    def blocked(self) -> Mapping[str, str]:
         """Return why the work fails, once it has failed for a while."""
         return self.fault.blocked(self._name, self._doing, self._effect)
 
@@ -109,6 +109,8 @@ class Loop:
             pause_s = 0.0 if found is True else found if isinstance(found, float) else self._period_s
             if pause_s:
                 await wait_for_event(self._wake or stop, pause_s)
+            else:
+                await asyncio.sleep(0)  # other tasks run even if the work never waits
 
     @staticmethod
     async def _wake_at(stop: asyncio.Event, wake: asyncio.Event) -> None:
@@ -117,13 +119,13 @@ class Loop:
 
 
 class Looping:
-    """Base of a class whose work is one Loop: gives it `run` and `blocked` for its Role.
+    """Base of a class whose work is one loop, which gives it `run` and `blocked` for its Role.
 
     Attributes:
-        loop: its loop.
+        loop: the loop, a Loop or a LeasedLoop.
     """
 
-    loop: Loop
+    loop: Loop | Looping
 
     async def run(self, stop: asyncio.Event) -> None:
         """Repeat the work until `stop` is set; faults are retried."""

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any, Final
 
 import structlog
 
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database, load_queries
-from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.kafka.producer import KafkaProducer
 from classifeed_common.kafka.records import Message
-from classifeed_common.lease import Lease, LeaseLost, Leases
+from classifeed_common.lease import Lease, LeasedLoop, Leases
+from classifeed_common.loops import Loop, Looping
 from classifeed_common.outbox.cursor import OutboxCursor
 from classifeed_common.outbox.outbox import Outbox
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.gathering import gather_records
-from classifeed_common.pacing.waiting import wait_for_event
-from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import OUTBOX_OLDEST_AGE, OUTBOX_SENT
 
 _log = structlog.get_logger(__name__)
@@ -37,11 +34,13 @@ _GATHER_S: Final = 0.1
 _STOP_GRACE_S: Final = 2.0
 
 
-class Relay:
+class Relay(Looping):
     """Sends the messages of one shard in the order of their ids, at least once each, while it holds the shard's lease.
 
     A relay that was paused beyond its lease may still send messages that it had read: a late duplicate, never a loss.
     """
+
+    loop: LeasedLoop
 
     def __init__(
         self,
@@ -75,19 +74,24 @@ class Relay:
         self._shard = shard
         self._arrival = outbox.arrival(shard) if outbox is not None else asyncio.Event()
         self._max_messages = max_messages
-        self._max_idle_s = max_idle_s
-        self._max_backoff_s = max_backoff_s
         self._cursor = OutboxCursor()
         self._was_empty = False
-        self._fault = LastingFault(clock)
         self._topics = ""
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Send until `stop` is set; wait while another process has the lease. Faults are retried without an end."""
-        while not stop.is_set():
-            lease = await self._acquire(stop)
-            if lease is not None:
-                await self._work(lease, stop)
+        self._idle = Backoff(_FIRST_PAUSE_S, max_idle_s)
+        loop = Loop(
+            self._send,
+            period_s=max_idle_s,
+            name=f"outbox shard {shard}",
+            doing="sending",
+            effect="Messages wait in the outbox",
+            backoff=Backoff(_FIRST_PAUSE_S, max_backoff_s),
+            wake=self._arrival,
+            on_fault=lambda _: self._cursor.reset(),  # the fault may be a restore, which breaks the connections
+            event="relay.blocked",
+            clock=clock,
+        )
+        self._fault = loop.fault
+        self.loop = LeasedLoop(leases, f"outbox:{shard}", loop, on_gain=self._begin, grace_s=_STOP_GRACE_S)
 
     async def backlog(self) -> int:
         """Return the number of messages that wait to be sent. Read-only."""
@@ -98,79 +102,20 @@ class Relay:
         work = f"sending to {self._topics}" if self._topics else "sending"
         return self._fault.blocked(f"outbox shard {self._shard}", work, "Messages wait in the outbox")
 
-    async def _acquire(self, stop: asyncio.Event) -> Lease | None:
-        try:
-            lease = await self._leases.acquire(self._lease_name)
-        except Exception as error:  # noqa: BLE001 - a fault of the database passes; it must not end the relay
-            log_fault(_log, "relay.lease.unknown", error, retry_in_s=self._leases.ttl_s / 3, lease=self._lease_name)
-            lease = None
-        if lease is None:
-            await wait_for_event(stop, self._leases.ttl_s / 3)
-        return lease
-
-    async def _work(self, lease: Lease, stop: asyncio.Event) -> None:
+    def _begin(self, lease: Lease) -> None:
         _log.info("relay.begun", lease=lease.name, fence=lease.fence)
         self._cursor.reset()
-        closing = asyncio.Event()
-        renewing = asyncio.create_task(self._renew(lease, closing))
-        stopping = asyncio.create_task(self._pass_on(stop, closing))
-        try:
-            await self._send_until(lease, closing)
-        finally:
-            for task in (renewing, stopping):
-                task.cancel()
-            await asyncio.wait({renewing, stopping})
-            self._fault.clear()
-            with suppress(Exception):  # the lease expires anyway
-                await self._leases.release(lease)
+        self._idle.reset()
 
-    async def _renew(self, lease: Lease, closing: asyncio.Event) -> None:
-        """Renew the lease until it is lost, which sets `closing`."""
-        kept_at = asyncio.get_running_loop().time()
-        while asyncio.get_running_loop().time() < kept_at + self._leases.ttl_s:
-            await asyncio.sleep(self._leases.ttl_s / 3)
-            sent_at = asyncio.get_running_loop().time()
-            try:
-                if lease.name not in await self._leases.renew([lease]):
-                    break
-                kept_at = sent_at
-            except Exception as error:  # noqa: BLE001 - until the lease expires there is time for a retry
-                log_fault(_log, "relay.renewal.failed", error, retry_in_s=self._leases.ttl_s / 3, lease=lease.name)
-        _log.warning("relay.lease.lost", lease=lease.name, fence=lease.fence)
-        self._end(closing)
-
-    async def _pass_on(self, stop: asyncio.Event, closing: asyncio.Event) -> None:
-        await stop.wait()
-        self._end(closing)
-
-    def _end(self, closing: asyncio.Event) -> None:
-        closing.set()
-        self._arrival.set()  # ends a pause, too
-
-    async def _send_until(self, lease: Lease, closing: asyncio.Event) -> None:
-        idle, backoff = Backoff(_FIRST_PAUSE_S, self._max_idle_s), Backoff(_FIRST_PAUSE_S, self._max_backoff_s)
-        while not closing.is_set():
-            self._arrival.clear()
-            began_s = time.monotonic()
-            try:
-                sent = await _unless(closing, self._send_front(lease))
-                self._fault.clear()
-                backoff.reset()
-                if sent:
-                    idle.reset()
-                    if sent < self._max_messages:
-                        await gather_records(began_s, closing, longest_s=_GATHER_S)
-                    continue
-            except LeaseLost:
-                return
-            except Exception as error:  # noqa: BLE001 - messages must not be skipped after any error
-                pause_s = backoff.next_s()
-                self._fault.note(error)
-                log_fault(_log, "relay.blocked", error, retry_in_s=pause_s, lease=lease.name)
-                self._cursor.reset()  # the fault may be a restore, which breaks the connections
-                await wait_for_event(closing, pause_s)  # new messages do not shorten the pause
-                continue
-            await wait_for_event(self._arrival, idle.next_s())
+    async def _send(self) -> object:
+        began_s = time.monotonic()
+        sent = await self._send_front(self.loop.lease)
+        if not sent:
+            return self._idle.next_s()
+        self._idle.reset()
+        if sent < self._max_messages:
+            await gather_records(began_s, self.loop.stopping, longest_s=_GATHER_S)
+        return True
 
     async def _send_front(self, lease: Lease) -> int:
         """Send and remove the first messages; return their number."""
@@ -205,24 +150,6 @@ class Relay:
             parameters = {"shard": self._shard, "after": self._cursor.position}
             [(value,)] = await (await connection.execute(query, parameters)).fetchall()
         return value
-
-    @property
-    def _lease_name(self) -> str:
-        return f"outbox:{self._shard}"
-
-
-async def _unless(closing: asyncio.Event, work: Coroutine[Any, Any, int]) -> int:
-    """Return the result of `work`; after `closing` is set, it has a short grace time, then it is cancelled."""
-    task = asyncio.create_task(work)
-    waiting = asyncio.create_task(closing.wait())
-    try:
-        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait({task}, timeout=_STOP_GRACE_S)
-        return task.result() if task.done() else 0
-    finally:
-        for each in (task, waiting):
-            each.cancel()
-        await asyncio.wait({task, waiting})
 
 
 def _message(row: Sequence[Any]) -> Message:

@@ -7,20 +7,17 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import structlog
 from psycopg.rows import namedtuple_row
 
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx, rows_of
 from classifeed_common.db.rows import RowsOf
-from classifeed_common.errors import DomainError
-from classifeed_common.lease import Lease, LeasedWork, LeaseLost, Leases
+from classifeed_common.lease import Lease, LeasedLoop, Leases
+from classifeed_common.loops import Loop, Looping
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.gathering import gather_records
-from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.publish_mark.cursor import DueCursor
 from classifeed_common.publish_mark.refusals import Refusals
-from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import PUBLISHED
 
 _FIRST_PAUSE_S = 0.02
@@ -28,10 +25,8 @@ _FIRST_BACKOFF_S = 0.1
 _MOST_REFUSALS_IN_BATCHES = 10
 _BACKLOG_LIMIT = 100_000
 
-_log = structlog.get_logger(__name__)
 
-
-class MarkPusher:
+class MarkPusher(Looping):
     """Pushes rows with `version > published_version` until none is left, and again when there are new ones.
 
     At least once: after a crash between push and mark, or with a paused second pusher, a version may be pushed twice,
@@ -62,6 +57,8 @@ class MarkPusher:
         gather_s: longest linger after an incomplete batch, in seconds; see `gathering`.
         clock: clock of the fault's duration; None: the system's.
     """
+
+    loop: LeasedLoop
 
     def __init__(
         self,
@@ -94,13 +91,24 @@ class MarkPusher:
         self._idle_every_s = idle_every_s
         self._idle_at_s = float("-inf")
         self._batch = batch
-        self._max_idle_s = max_idle_s
-        self._max_backoff_s = max_backoff_s
         self._gather_s = gather_s
         self._woken = asyncio.Event()
         self._refusals = Refusals()
         self._cursor = DueCursor()
-        self._work = LeasedWork(leases, self.lease_name, self._push_until, on_stop=self._woken.set, clock=clock)
+        self._pauses = Backoff(_FIRST_PAUSE_S, max_idle_s)
+        loop = Loop(
+            self._push_due,
+            period_s=max_idle_s,
+            name=name,
+            doing="pushing",
+            effect="Changed rows wait to be pushed",
+            backoff=Backoff(_FIRST_BACKOFF_S, max_backoff_s),
+            wake=self._woken,
+            on_fault=lambda _: self._cursor.reset(),  # the rows of the read are still due
+            event="push.failed",
+            clock=clock,
+        )
+        self.loop = LeasedLoop(leases, self.lease_name, loop, on_gain=self._begin)
 
     @property
     def lease_name(self) -> str:
@@ -110,10 +118,6 @@ class MarkPusher:
     def wake(self) -> None:
         """Look for due rows now; call it after the commit of a change in this process. Free of cost."""
         self._woken.set()
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Push until `stop`, while this process has the lease. The current batch is completed."""
-        await self._work.run(stop)
 
     async def backlog(self) -> int:
         """Return the number of due rows including refused ones, counted up to 100,000.
@@ -125,10 +129,6 @@ class MarkPusher:
             if (above := self._cursor.above) and (found := await self._count(connection, above)):
                 return found + len(self._refusals)
             return await self._count(connection, 0)
-
-    def blocked(self) -> dict[str, str]:
-        """Return why this process, which has the lease, cannot push; for `Role.blocked`. Read-only."""
-        return self._work.fault.blocked(self._name, "pushing", "Changed rows wait to be pushed")
 
     async def _count(self, connection: Tx, above: int) -> int:
         count = f"SELECT count(*) FROM ({self._select_due}) AS due"  # noqa: S608 - the statement is code, not input
@@ -143,37 +143,20 @@ class MarkPusher:
         """
         await self._leases.revoke(tx, self.lease_name)
 
-    async def _push_until(self, lease: Lease, stopping: asyncio.Event) -> None:
+    def _begin(self, _lease: Lease) -> None:
         self._cursor.reset()
-        idle, backoff = Backoff(_FIRST_PAUSE_S, self._max_idle_s), Backoff(_FIRST_BACKOFF_S, self._max_backoff_s)
-        while not stopping.is_set():
-            self._woken.clear()
-            began_s = time.monotonic()
-            try:
-                found = await self._push_batch(lease)
-                if not found:
-                    await self._idle()
-            except LeaseLost:
-                # The keeper ends this loop when another process has the lease. A lease that expired and was renewed
-                # before anybody took it is still ours, and no other process would start.
-                _log.warning("push.lease.expired", lease=lease.name, fence=lease.fence)
-                await wait_for_event(stopping, min(self._leases.ttl_s / 10, self._max_idle_s))
-                continue
-            except Exception as error:  # noqa: BLE001 - rows must not be skipped after any error
-                self._work.fault.note(error)
-                pause_s = max(backoff.next_s(), (error.retry_after_s or 0.0) if isinstance(error, DomainError) else 0.0)
-                log_fault(_log, "push.failed", error, retry_in_s=pause_s, mark=self._name)
-                self._cursor.reset()  # the rows of the read are still due
-                await wait_for_event(stopping, pause_s)  # new rows do not shorten the pause
-                continue
-            self._work.fault.clear()
-            backoff.reset()
-            if found:
-                idle.reset()
-                if self._gather_s and found < self._batch:
-                    await gather_records(began_s, stopping, longest_s=self._gather_s)
-            else:
-                await wait_for_event(self._woken, idle.next_s())
+        self._pauses.reset()
+
+    async def _push_due(self) -> object:
+        began_s = time.monotonic()
+        found = await self._push_batch(self.loop.lease)
+        if not found:
+            await self._idle()
+            return self._pauses.next_s()
+        self._pauses.reset()
+        if self._gather_s and found < self._batch:
+            await gather_records(began_s, self.loop.stopping, longest_s=self._gather_s)
+        return True
 
     async def _push_batch(self, lease: Lease) -> int:
         """Push the first due rows that are not paused; return their number."""

@@ -94,7 +94,7 @@ def relay(db: Database) -> Relay:
 
 
 async def churn(db: Database, relay: Relay) -> None:
-    lease = await lease_of(relay._leases, relay._lease_name)
+    lease = await lease_of(relay._leases, "outbox:0")
     for number in range(ROUNDS):
         await put(db, [b"%d" % number] * BATCH)
         assert await relay._send_front(lease) == BATCH
@@ -115,7 +115,7 @@ async def test_the_cursor_does_not_pass_an_id_that_may_still_be_committed(db: Da
     sink = Sink()
     relay = Relay(db, sink, Leases(db, "one", 600), max_messages=3)  # type: ignore[arg-type]
     relay._cursor = OutboxCursor(step=1)
-    lease = await lease_of(relay._leases, relay._lease_name)
+    lease = await lease_of(relay._leases, "outbox:0")
     await put(db, [b"1", b"2"])
     assert await relay._send_front(lease) == 2
     async with db.transaction() as late:
@@ -140,7 +140,7 @@ async def test_an_outbox_whose_ids_begin_again_is_sent_within_a_full_scan(
     sink = Sink()
     relay = Relay(db, sink, Leases(db, "one", 600), max_messages=10)  # type: ignore[arg-type]
     relay._cursor = OutboxCursor(step=1)
-    lease = await lease_of(relay._leases, relay._lease_name)
+    lease = await lease_of(relay._leases, "outbox:0")
     for _ in range(5):
         await put(db, [b"before"] * 10)
         await relay._send_front(lease)

@@ -14,10 +14,10 @@ from classifeed.documents.v1.receiver_service_pb2 import PUSH_OUTCOME_ACK, Store
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unimplemented
-from classifeed_common.lease import Lease, LeasedWork, LeaseLost, Leases
+from classifeed_common.lease import Lease, LeasedLoop, Leases
+from classifeed_common.loops import Loop, Looping
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.waiting import wait_for_event
-from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import REPAIRED_DOCUMENTS
 from classifeed_domain.publishing.publisher import DocumentPublisher
 
@@ -67,7 +67,7 @@ async def _always() -> bool:
     return True
 
 
-class RegistryComparison:
+class RegistryComparison(Looping):
     """Compares the registry with the source table of its documents, in rounds. One process at a time does so.
 
     The registry is read before the table. Each acknowledged document was a committed row at that time. If a row is
@@ -90,6 +90,8 @@ class RegistryComparison:
         page_documents: Documents in a page.
         round_s: Minimum seconds between the starts of two rounds.
     """
+
+    loop: LeasedLoop
 
     def __init__(
         self,
@@ -119,44 +121,25 @@ class RegistryComparison:
         self._page_documents = page_documents
         self._round_s = round_s
         name = f"registry_comparison/{self._client}"
-        self._work = LeasedWork(leases, name, self._compare_until, on_stop=lambda: None)
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Compare until `stop` is set, as long as this process holds the lease."""
-        await self._work.run(stop)
-
-    def blocked(self) -> dict[str, str]:
-        """Return why the comparison fails in this process, which holds the lease; for `Role.blocked`."""
-        effect = "Documents that a restored table has lost stay in the search"
-        return self._work.fault.blocked(
-            "comparison with the registry", "comparing the registry with its source", effect
+        loop = Loop(
+            self._compare,
+            period_s=round_s,
+            name="comparison with the registry",
+            doing="comparing the registry with its source",
+            effect="Documents that a restored table has lost stay in the search",
+            backoff=Backoff(_FIRST_BACKOFF_S, _LONGEST_BACKOFF_S),
+            event="documents.comparison.failed",
         )
+        self._is_hurried = True
+        self.loop = LeasedLoop(leases, name, loop, on_gain=self._begin)
 
-    async def _compare_until(self, lease: Lease, stopping: asyncio.Event) -> None:
-        backoff = Backoff(_FIRST_BACKOFF_S, _LONGEST_BACKOFF_S)
-        is_hurried = True
-        while not stopping.is_set():
-            try:
-                await self._compare(lease, stopping, is_hurried=is_hurried)
-            except LeaseLost:
-                await wait_for_event(stopping, _FIRST_BACKOFF_S)  # the lease is renewed, or its keeper stops this
-                is_hurried = True
-                continue
-            except Exception as error:  # noqa: BLE001 - no other process compares
-                pause_s = backoff.next_s()
-                log_fault(_log, "documents.comparison.failed", error, retry_in_s=pause_s, noted_in=self._work.fault)
-                await wait_for_event(stopping, pause_s)
-                is_hurried = True
-                continue
-            self._work.fault.clear()
-            backoff.reset()
-            is_hurried = False
-
-    async def _compare(self, lease: Lease, stopping: asyncio.Event, *, is_hurried: bool) -> None:
-        """Compare all pages once, then wait until the next round is due."""
+    async def _compare(self) -> float:
+        """Compare all pages once; return the seconds until the next round is due."""
+        is_hurried, self._is_hurried = self._is_hurried, True
         clock = asyncio.get_running_loop()
         began_s = clock.time()
         token = ""
+        stopping = self.loop.stopping
         while not stopping.is_set():
             page_began_s = clock.time()
             try:
@@ -164,13 +147,17 @@ class RegistryComparison:
             except Unimplemented:
                 token = ""  # a receiver of an earlier release
             else:
-                await self._compare_page(lease, listed)
-            self._work.fault.clear()
+                await self._compare_page(self.loop.lease, listed)
+            self.loop.loop.note_success()
             if not token:
                 break
             if not is_hurried:
                 await wait_for_event(stopping, (clock.time() - page_began_s) * _PAUSES)
-        await wait_for_event(stopping, began_s + self._round_s - clock.time())
+        self._is_hurried = False
+        return max(0.0, began_s + self._round_s - clock.time())
+
+    def _begin(self, _lease: Lease) -> None:
+        self._is_hurried = True
 
     async def _compare_page(self, lease: Lease, listed: Sequence[StoredDocument]) -> None:
         own = [each for each in listed if each.epoch <= self._epoch]

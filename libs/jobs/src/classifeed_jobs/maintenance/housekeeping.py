@@ -12,8 +12,8 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, load_queries
-from classifeed_common.faults.lasting import LastingFault
-from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.loops import Loop
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_jobs.maintenance.retention import Archive, Retention
 from classifeed_jobs.metrics import BY_STATUS, JOBS, OLDEST, SCHEDULE_AGE, WORKERS
 from classifeed_jobs.pacing import DutyCycle
@@ -40,16 +40,6 @@ _FAULT_WAIT_S: Final = 5.0
 
 
 @dataclass(slots=True)
-class _Chore:
-    name: str
-    do: Callable[[], Awaitable[None]]
-    period_s: float
-    next_s: float = 0.0
-    duty_cycle: DutyCycle = field(default_factory=lambda: DutyCycle(longest_s=0.0))  # never delays
-    fault: LastingFault = field(default_factory=LastingFault)
-
-
-@dataclass(slots=True)
 class _Vacuumed:
     wait_s: float = _VACUUM_PERIOD_S
     next_s: float = field(default=0.0)
@@ -70,41 +60,44 @@ class Housekeeping:
         self._db = database
         self._forget_workers_s = forget_workers_s
         self._vacuumed = {table: _Vacuumed() for table in _HOT_TABLES}
+        self._one_at_a_time = asyncio.Lock()
         self._chores = [
-            _Chore("vacuum", self.vacuum, _VACUUM_PERIOD_S),
+            self._chore("vacuum", self.vacuum, _VACUUM_PERIOD_S),
             # These also scan dead rows, which may be very many while VACUUM cannot remove them.
-            _Chore("forget", self.forget, _FORGET_PERIOD_S, duty_cycle=DutyCycle()),
-            _Chore("figures", self.show_figures, _FIGURES_PERIOD_S, duty_cycle=DutyCycle()),
+            self._chore("forget", self.forget, _FORGET_PERIOD_S, DutyCycle()),
+            self._chore("figures", self.show_figures, _FIGURES_PERIOD_S, DutyCycle()),
         ]
         if retention is not None:
-            self._chores.append(_Chore("archive", Archive(database, retention).tend, _ARCHIVE_PERIOD_S))
+            self._chores.append(self._chore("archive", Archive(database, retention).tend, _ARCHIVE_PERIOD_S))
 
     async def run(self) -> None:
-        """Run the chores until cancelled. A failed chore is logged and retried a little later."""
-        while True:
-            for chore in self._chores:
-                if time.monotonic() < chore.next_s:
-                    continue
-                try:
-                    with chore.duty_cycle.timed():
-                        await chore.do()
-                    chore.next_s = time.monotonic() + max(chore.period_s, chore.duty_cycle.due_in_s)
-                    chore.fault.clear()
-                except Exception as error:  # noqa: BLE001 - any error is retried
-                    wait_s = min(_FAULT_WAIT_S, chore.period_s)
-                    log_fault(
-                        _log, "reaper.chore.failed", error, retry_in_s=wait_s, noted_in=chore.fault, chore=chore.name
-                    )
-                    chore.next_s = time.monotonic() + wait_s
-            await asyncio.sleep(max(0.0, min(chore.next_s for chore in self._chores) - time.monotonic()))
+        """Run the chores until cancelled, one at a time. A failed chore is logged and retried a little later."""
+        await asyncio.gather(*(chore.run(asyncio.Event()) for chore in self._chores))
 
     def blocked(self) -> dict[str, str]:
         """Return why chores fail, if they have failed for some time."""
-        blocked: dict[str, str] = {}
-        for chore in self._chores:
-            doing = f"the chore {chore.name} of the job tables"
-            blocked |= chore.fault.blocked(f"chore {chore.name}", doing, "The tables grow, and claims slow down")
-        return blocked
+        return {item: why for chore in self._chores for item, why in chore.blocked().items()}
+
+    def _chore(
+        self, name: str, do: Callable[[], Awaitable[None]], period_s: float, duty_cycle: DutyCycle | None = None
+    ) -> Loop:
+        cycle = duty_cycle or DutyCycle(longest_s=0.0)  # never delays
+
+        async def work() -> float:
+            async with self._one_at_a_time:
+                with cycle.timed():
+                    await do()
+            return max(period_s, cycle.due_in_s)
+
+        return Loop(
+            work,
+            period_s=period_s,
+            name=f"chore {name}",
+            doing=f"the chore {name} of the job tables",
+            effect="The tables grow, and claims slow down",
+            backoff=Backoff(_FAULT_WAIT_S, _FAULT_WAIT_S),
+            event="reaper.chore.failed",
+        )
 
     async def vacuum(self) -> None:
         """Vacuum hot tables with many dead rows.

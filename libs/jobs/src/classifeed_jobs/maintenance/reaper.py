@@ -10,9 +10,9 @@ from uuid import UUID
 import structlog
 
 from classifeed_common.db import Database, Tx, load_queries
-from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.faults.passing import is_passing
-from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.loops import Loop
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_jobs.claim.claim import LOST, CompletedClaim, Completion
 from classifeed_jobs.claim.damage import set_aside, set_damaged_aside
 from classifeed_jobs.claim.finish import complete_claims
@@ -22,7 +22,6 @@ from classifeed_jobs.metrics import REAPED
 from classifeed_jobs.model.failure_hooks import HookFailed, hook_tasks
 from classifeed_jobs.model.task import Task
 from classifeed_jobs.pacing import DutyCycle
-from classifeed_jobs.polling import poll_until
 from classifeed_jobs.server_time import server_time
 
 _log = structlog.get_logger("classifeed_jobs.maintenance.reaper")
@@ -34,6 +33,7 @@ _COUNT_LOST = _SQL["count_lost"]
 _BATCH = 500
 _SHORTEST_WAIT_S = 0.2
 _BLIND_WAIT_S = 0.5
+_LONGEST_AFTER_FAULT_S = 1.0
 # Tolerated delay of a poll, beyond the period.
 _LATE_S = 5.0
 _VAIN_POLLS = 3
@@ -77,7 +77,17 @@ class Reaper:
         self._grace = timedelta(seconds=grace_s)
         self._polled_at: datetime | None = None
         self._was_blind = False
-        self._fault = LastingFault()
+        fault_pause_s = min(_LONGEST_AFTER_FAULT_S, reaper_period_s)
+        self._loop = Loop(
+            self._poll,
+            period_s=reaper_period_s,
+            name="lost jobs",
+            doing="requeueing lost jobs",
+            effect="Jobs of processes that died do not run",
+            backoff=Backoff(fault_pause_s, fault_pause_s),
+            on_fault=self._note_fault,
+            event="reaper.failed",
+        )
         self._holds_until: datetime | None = None
         self._vain_looks = 0
         self._reaping = DutyCycle()
@@ -88,9 +98,7 @@ class Reaper:
         """Requeue lost jobs until `stop` is set. Errors are retried."""
         housekeeping = asyncio.create_task(self._housekeeping.run(), name="jobs-housekeeping")
         try:
-            await poll_until(
-                stop, self._poll, period_s=self._reaper_period_s, fault=self._fault, on_fault=self._note_fault
-            )
+            await self._loop.run(stop)
         finally:
             housekeeping.cancel()
             await asyncio.wait([housekeeping])
@@ -102,14 +110,12 @@ class Reaper:
             continue
         return await self._wait_s()
 
-    def _note_fault(self, error: Exception, retry_in_s: float) -> None:
+    def _note_fault(self, _error: Exception) -> None:
         self._was_blind = True
-        log_fault(_log, "reaper.failed", error, retry_in_s=retry_in_s, noted_in=self._fault)
 
     def blocked(self) -> dict[str, str]:
         """Return why lost jobs are not requeued and which chores fail, if that has lasted for some time."""
-        lost = self._fault.blocked("lost jobs", "requeueing lost jobs", "Jobs of processes that died do not run")
-        return {**lost, **self._housekeeping.blocked()}
+        return {**self._loop.blocked(), **self._housekeeping.blocked()}
 
     async def reap(self) -> list[CompletedClaim]:
         """Requeue jobs that are lost now, about 500 at most; return their outcomes."""

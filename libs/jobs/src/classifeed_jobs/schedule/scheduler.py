@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,12 +10,12 @@ import structlog
 
 from classifeed_common.db import Database, Tx, fetch_named, load_queries
 from classifeed_common.errors import name_fault
-from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.faults.passing import is_passing
+from classifeed_common.loops import Loop, Looping
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.enqueue.store import JobStore
 from classifeed_jobs.model.job import JobRequest
-from classifeed_jobs.polling import poll_until
 from classifeed_jobs.schedule.schedules import Schedule, Schedules, ScheduleState, read_state
 
 _log = structlog.get_logger("classifeed_jobs.schedule.scheduler")
@@ -31,10 +30,11 @@ _BATCH: Final = 50
 _SLOTS_AT_ONCE: Final = 500
 _BY: Final = "schedule"
 _SHORTEST_WAIT_S: Final = 0.02
+_LONGEST_AFTER_FAULT_S: Final = 1.0
 _FIRST_WINDOW: Final = timedelta(minutes=1)
 
 
-class Scheduler:
+class Scheduler(Looping):
     """Enqueues the jobs of due schedules.
 
     Any number of replicas may run: the row of a schedule is moved to its next slot in the transaction that enqueues its
@@ -65,11 +65,16 @@ class Scheduler:
         self._schedules = schedules or Schedules()
         self._failed: dict[str, str] = {}  # reasons by name, in the current poll
         self._blocked: Mapping[str, str] = {}
-        self._fault = LastingFault()
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Enqueue the jobs of due schedules until `stop` is set. Errors are retried."""
-        await poll_until(stop, self._poll, period_s=self._period_s, fault=self._fault, on_fault=self._report)
+        fault_pause_s = min(_LONGEST_AFTER_FAULT_S, period_s)
+        self.loop = Loop(
+            self._poll,
+            period_s=period_s,
+            name="schedules",
+            doing="enqueueing scheduled jobs",
+            effect="Due schedules wait",
+            backoff=Backoff(fault_pause_s, fault_pause_s),
+            event="scheduler.failed",
+        )
 
     async def _poll(self) -> float:
         self._failed.clear()
@@ -100,19 +105,13 @@ class Scheduler:
 
     def blocked(self) -> Mapping[str, str]:
         """Return the due schedules without a job in the last poll, with the reasons, and why polls fail."""
-        return {
-            **self._blocked,
-            **self._fault.blocked("schedules", "enqueueing scheduled jobs", "Due schedules wait"),
-        }
+        return {**self._blocked, **self.loop.blocked()}
 
     async def backlog(self) -> dict[str, int]:
         """Return the number of due schedules that are not processed yet."""
         async with self._db.transaction() as tx:
             row = await (await tx.execute(_COUNT_DUE)).fetchone()
         return {"due_schedules": row[0] if row is not None else 0}
-
-    def _report(self, error: Exception, retry_in_s: float) -> None:
-        log_fault(_log, "scheduler.failed", error, retry_in_s=retry_in_s, noted_in=self._fault)
 
     async def _try(self, tx: Tx, state: ScheduleState, now: datetime) -> None:
         name = state.schedule.name

@@ -12,10 +12,9 @@ from typing import TypeVar
 import structlog
 
 from classifeed_common.db import Tx
-from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.faults.passing import is_passing
+from classifeed_common.loops import Loop
 from classifeed_common.pacing.backoff import Backoff
-from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import Claim
 from classifeed_jobs.claim.damage import set_damaged_aside
 from classifeed_jobs.claim.delayed import DelayedJobs
@@ -80,7 +79,7 @@ class Fetcher:
         self._claim_backoff_s = claim_backoff_s
         self._fresh_s = fresh_s
         self._woken = asyncio.Event()
-        self._is_closing = False
+        self._closing = asyncio.Event()
         self._next_poll_s = 0.0
         self._was_notified = False
         self._first = ""
@@ -89,7 +88,17 @@ class Fetcher:
         self._cursors = {queue: QueueCursor() for queue in self._queues}
         self._due = DelayedJobs(self._queues)
         self._reported: dict[str, float] = {}
-        self.fault = LastingFault()
+        self.loop = Loop(
+            self._poll_in_time,
+            period_s=claim_backoff_s,
+            name="claims",
+            doing="claiming jobs",
+            effect="No further job starts here",
+            backoff=Backoff(_FAULT_FIRST_S, _FAULT_LONGEST_S),
+            wake=self._woken,
+            on_fault=self._poll_all_next,
+            event="worker.claim.failed",
+        )
 
     def wake(self) -> None:
         """Poll now, because jobs may be ready."""
@@ -113,30 +122,22 @@ class Fetcher:
 
     def close(self) -> None:
         """Stop claiming; `run` returns after the current poll."""
-        self._is_closing = True
-        self._woken.set()
+        self._closing.set()
 
     async def run(self) -> None:
         """Claim until `close`. Errors are retried with back-off."""
-        backoff = Backoff(_FAULT_FIRST_S, _FAULT_LONGEST_S)
-        while not self._is_closing:
-            self._woken.clear()
-            try:
-                await self._poll()
-                backoff.reset()
-                self.fault.clear()
-            except Exception as error:  # noqa: BLE001 - any error is retried
-                pause_s = backoff.next_s()
-                log_fault(_log, "worker.claim.failed", error, retry_in_s=pause_s, noted_in=self.fault)
-                self._next_poll_s = time.monotonic() + pause_s
-            await self._wait()
+        await self.loop.run(self._closing)
 
-    async def _wait(self) -> None:
-        try:
-            async with asyncio.timeout_at(asyncio.get_running_loop().time() + self._next_poll_s - time.monotonic()):
-                await self._woken.wait()
-        except TimeoutError:
-            return
+    def blocked(self) -> Mapping[str, str]:
+        """Return why no jobs can be claimed, if that has failed for some time."""
+        return self.loop.blocked()
+
+    def _poll_all_next(self, _error: Exception) -> None:
+        self._next_poll_s = 0.0
+
+    async def _poll_in_time(self) -> float:
+        await self._poll()
+        return max(0.0, self._next_poll_s - time.monotonic())
 
     async def _poll(self) -> None:
         is_wide = self._was_notified or time.monotonic() >= self._next_poll_s
@@ -149,7 +150,7 @@ class Fetcher:
             ):
                 wanted = min(self._room(queue), _BATCH)
                 self._with_backlog.add(queue)
-                if wanted <= 0 or self._is_closing:
+                if wanted <= 0 or self._closing.is_set():
                     continue
                 response = await self._sound(connection, [queue], partial(self._claim, connection, queue, wanted))
                 if not response.is_registered:

@@ -9,8 +9,8 @@ from uuid import UUID
 import structlog
 
 from classifeed_common.db import Tx
-from classifeed_common.faults.lasting import LastingFault
-from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.loops import Loop
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_jobs.claim.claim import RETURNED, ClaimKey, Completion
 from classifeed_jobs.claim.guard import save_progress
 from classifeed_jobs.pacing import DutyCycle
@@ -56,7 +56,16 @@ class Heartbeat:
         self._listing = DutyCycle(_LISTING_SHARE, longest_s=_LISTING_LONGEST_S)
         self._heartbeat_s = heartbeat_s
         self._soon = asyncio.Event()
-        self.fault = LastingFault()
+        self.loop = Loop(
+            self._beat_in_time,
+            period_s=heartbeat_s,
+            name="leases",
+            doing="renewing leases",
+            effect="Running jobs go to other processes",
+            backoff=Backoff(_RETRY_S, _RETRY_S),
+            wake=self._soon,
+            event="worker.heartbeat.failed",
+        )
 
     def beat_soon(self) -> None:
         """Send a heartbeat now."""
@@ -69,23 +78,16 @@ class Heartbeat:
 
     async def run(self) -> None:
         """Send heartbeats until cancelled. Errors are retried; the lease may expire meanwhile."""
-        while True:
-            self._soon.clear()
-            try:
-                async with asyncio.timeout(_BEAT_TIMEOUT_S):
-                    await self._beat()
-                wait_s = self._period_s()
-                self.fault.clear()
-            except Exception as error:  # noqa: BLE001 - any error is retried
-                wait_s = min(_RETRY_S, self._period_s())
-                log_fault(_log, "worker.heartbeat.failed", error, retry_in_s=wait_s, noted_in=self.fault)
-                await asyncio.sleep(wait_s)
-                continue
-            try:
-                async with asyncio.timeout(wait_s):
-                    await self._soon.wait()
-            except TimeoutError:
-                continue
+        await self.loop.run(asyncio.Event())
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return why the lease cannot be renewed, if that has failed for some time."""
+        return self.loop.blocked()
+
+    async def _beat_in_time(self) -> float:
+        async with asyncio.timeout(_BEAT_TIMEOUT_S):
+            await self._beat()
+        return self._period_s()
 
     def _period_s(self) -> float:
         shortest = min((run.claim.lease_ttl_s for run in self._runs.values()), default=None)

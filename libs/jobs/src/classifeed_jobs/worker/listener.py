@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Final
 
@@ -10,6 +9,7 @@ import psycopg
 import structlog
 
 from classifeed_common.db import Database
+from classifeed_common.loops import retry
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 
@@ -34,21 +34,23 @@ class Listener:
         self._db = database
         self._on_payload = on_payload
         self._on_gap = on_gap
+        self._backoff = Backoff(_FIRST_WAIT_S, _LONGEST_WAIT_S)
 
     async def run(self) -> None:
         """Listen until cancelled; reconnect with back-off."""
-        backoff = Backoff(_FIRST_WAIT_S, _LONGEST_WAIT_S)
-        while True:
-            try:
-                async with self._db.dedicated_connection() as connection:
-                    await connection.execute(f"LISTEN {CHANNEL}")
-                    backoff.reset()
-                    self._on_gap()
-                    while True:
-                        async for notification in connection.notifies(timeout=_CHECK_EVERY_S):
-                            self._on_payload(notification.payload)
-                        await connection.execute("SELECT 1")
-            except (psycopg.Error, OSError) as error:
-                wait_s = backoff.next_s()
-                log_fault(_log, "worker.listen.lost", error, retry_in_s=wait_s)
-            await asyncio.sleep(wait_s)
+        await retry(self._listen, self._backoff, self._note_loss)
+
+    async def _listen(self) -> None:
+        async with self._db.dedicated_connection() as connection:
+            await connection.execute(f"LISTEN {CHANNEL}")
+            self._backoff.reset()
+            self._on_gap()
+            while True:
+                async for notification in connection.notifies(timeout=_CHECK_EVERY_S):
+                    self._on_payload(notification.payload)
+                await connection.execute("SELECT 1")
+
+    def _note_loss(self, error: Exception, wait_s: float) -> None:
+        if not isinstance(error, psycopg.Error | OSError):
+            raise error
+        log_fault(_log, "worker.listen.lost", error, retry_in_s=wait_s)

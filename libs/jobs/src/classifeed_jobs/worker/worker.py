@@ -180,15 +180,15 @@ class Worker:
     def _note_check(self, error: Exception, wait_s: float) -> None:
         if isinstance(error, PoolerError):
             raise error
-        log_fault(_log, "worker.claim.failed", error, retry_in_s=wait_s, noted_in=self._fetcher.fault)
+        log_fault(_log, "worker.claim.failed", error, retry_in_s=wait_s, noted_in=self._fetcher.loop.fault)
 
     def blocked(self) -> dict[str, str]:
         """Return why claims, completions or lease renewals fail, if they have failed for some time."""
         ends = "Jobs whose completion is not recorded run again if this process ends"
         return {
-            **self._fetcher.fault.blocked("claims", "claiming jobs", "No further job starts here"),
+            **self._fetcher.blocked(),
             **self._completions.fault.blocked("ends of jobs", "recording completions", ends),
-            **self._heartbeat.fault.blocked("leases", "renewing leases", "Running jobs go to other processes"),
+            **self._heartbeat.blocked(),
         }
 
     async def backlog(self) -> dict[str, int]:

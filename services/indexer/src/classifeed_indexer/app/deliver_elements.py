@@ -9,18 +9,16 @@ from typing import Final, Protocol
 import structlog
 
 from classifeed_common.clock import Clock
-from classifeed_common.db import is_passing_fault
-from classifeed_common.errors import DomainError, FailedPrecondition
-from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.errors import FailedPrecondition
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Lease
-from classifeed_common.loops import race
+from classifeed_common.loops import Loop, Looping, race
 from classifeed_common.pacing.backoff import Backoff
-from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.tracing import queue_spans
 from classifeed_indexer.app.convert_elements import ConvertElements
 from classifeed_indexer.app.reposition_shard import lost_queue, reposition_shard
 from classifeed_indexer.clients.receiver import Elements, ReceiverClient
+from classifeed_indexer.domain.faults import raise_unforeseen
 from classifeed_indexer.domain.shards import ShardQueue, parse_lease_name
 from classifeed_indexer.store.offsets import Move, Offsets
 
@@ -46,7 +44,7 @@ class Producer(Protocol):
         """Send messages; return after all are acknowledged."""
 
 
-class Deliverer:
+class Deliverer(Looping):
     """Delivers the elements of the shards whose leases it was given.
 
     A round reads all shards at once, converts, sends, appends failures to `failed`, and only then moves the offsets.
@@ -61,6 +59,8 @@ class Deliverer:
         read_wait_s: seconds for which a read waits at the receiver for new elements.
         report_interval_s: seconds between two reports of moved offsets to the receiver.
     """
+
+    loop: Loop
 
     def __init__(
         self,
@@ -85,8 +85,19 @@ class Deliverer:
         self._delivered: dict[ShardQueue, int] = {}
         self._rests_until_s: dict[int, float] = {}
         self._stuck: dict[int, str] = {}
-        self._fault = LastingFault(clock)
         self._changed = asyncio.Event()
+        self.loop = Loop(
+            self._deliver_or_reposition,
+            period_s=_LEASE_PAUSE_S,
+            name=f"{receiver.client} documents",
+            doing="delivery",
+            effect="The search stays as it was",
+            backoff=Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S),
+            wake=self._changed,
+            on_fault=raise_unforeseen,
+            event="indexer.delivery.waits",
+            clock=clock,
+        )
         self._round = asyncio.Lock()
         self._report_due = False
         self._reported_at_s = float("-inf")
@@ -102,9 +113,8 @@ class Deliverer:
 
     def blocked(self) -> Mapping[str, str]:
         """Return the shards that are stuck, and the fault that stops all delivery, each with its reason."""
-        client = self._receiver.client
-        stuck = {f"{client} shard {shard}": why for shard, why in self._stuck.items()}
-        return stuck | self._fault.blocked(f"{client} documents", "delivery", "The search stays as it was")
+        stuck = {f"{self._receiver.client} shard {shard}": why for shard, why in self._stuck.items()}
+        return {**stuck, **self.loop.blocked()}
 
     async def gain(self, lease: Lease) -> None:
         """Begin to deliver a shard from its group's offsets."""
@@ -125,24 +135,6 @@ class Deliverer:
         async with self._round:
             return
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Deliver until `stop` is set; retry while Kafka, the receiver or the database is unavailable."""
-        backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
-        while not stop.is_set():
-            try:
-                await self._deliver_or_reposition()
-                pause_s = 0.0
-                backoff.reset()
-                self._fault.clear()
-            except Exception as error:
-                if not (isinstance(error, DomainError) or is_passing_fault(error)):
-                    raise
-                self._fault.note(error)
-                pause_s = backoff.next_s()
-                log_fault(_log, "indexer.delivery.waits", error, retry_in_s=pause_s, client=self._receiver.client)
-            if pause_s or not self._active():
-                await _first_of(stop, self._changed, limit_s=pause_s or _LEASE_PAUSE_S)
-
     async def deliver_once(self) -> int:
         """Do one round over the shards held; return the number of elements delivered or appended to `failed`.
 
@@ -162,7 +154,7 @@ class Deliverer:
             with queue_spans("process", self._receiver.client, carried) as traces:
                 messages, failures = await self._convert(ours, leases, traces)
                 if messages:
-                    with self._fault.waiting_for(f"Kafka to acknowledge {len(messages)} documents"):
+                    with self.loop.fault.waiting_for(f"Kafka to acknowledge {len(messages)} documents"):
                         await self._producer.send(messages)
                 if failures:
                     _log.warning("indexer.documents.failed", client=self._receiver.client, count=len(failures))
@@ -171,7 +163,8 @@ class Deliverer:
             await self._report()
             return len(ours)
 
-    async def _deliver_or_reposition(self) -> None:
+    async def _deliver_or_reposition(self) -> bool:
+        """Do one round; return whether a shard is held that is not paused."""
         try:
             await self.deliver_once()
         except FailedPrecondition as error:
@@ -180,6 +173,7 @@ class Deliverer:
                 self._rest_stuck(error)
             else:
                 await self._reposition(key, error)
+        return bool(self._active())
 
     async def _reposition(self, key: ShardQueue, error: FailedPrecondition) -> None:
         async with self._round:
@@ -258,13 +252,3 @@ class Deliverer:
         self._stuck.pop(shard, None)
         for key in [key for key in self._delivered if key.shard == shard]:
             del self._delivered[key]
-
-
-async def _first_of(*events: asyncio.Event, limit_s: float) -> None:
-    """Return when one of the events is set, or after `limit_s` seconds."""
-    waiting = [asyncio.create_task(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waiting, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in waiting:
-            task.cancel()

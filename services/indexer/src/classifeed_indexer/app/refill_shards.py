@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Final, Protocol
 
 import structlog
 
 from classifeed_common.clock import Clock
-from classifeed_common.db import is_passing_fault
-from classifeed_common.errors import DomainError, FailedPrecondition
-from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.errors import FailedPrecondition
 from classifeed_common.lease import Lease
-from classifeed_common.pacing.waiting import wait_for_event
-from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.loops import Loop, Looping
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_indexer.app.reposition_shard import lost_queue
 from classifeed_indexer.clients.receiver import QueueEnds, ReceiverClient
+from classifeed_indexer.domain.faults import raise_unforeseen
 from classifeed_indexer.domain.shards import EMERGENCY, ShardQueue
 from classifeed_indexer.metrics import REFILLED
 from classifeed_indexer.store.refills import Refill, Refills
@@ -38,7 +36,7 @@ class HeldShards(Protocol):
         """Return the index of the last delivered element of a queue; 0: none."""
 
 
-class ShardRefiller:
+class ShardRefiller(Looping):
     """Works on the refills of the shards that this process holds, a step of each in turn.
 
     The next step of a shard waits until the elements of its previous step are delivered, so the queue holds at most one
@@ -59,21 +57,17 @@ class ShardRefiller:
         self._held = held
         self._step_documents = step_documents
         self._known: Mapping[int, Refill] = {}
-        self._fault = LastingFault(clock)
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set; retry while the receiver or the database is unavailable."""
-        while not stop.is_set():
-            has_stepped = False
-            try:
-                has_stepped = await self.step_once()
-                self._fault.clear()
-            except Exception as error:
-                if not (isinstance(error, DomainError) or is_passing_fault(error)):
-                    raise
-                self._fault.note(error)
-                log_fault(_log, "indexer.refill.waits", error, retry_in_s=_POLL_S, client=self._receiver.client)
-            await wait_for_event(stop, _POLL_S / 20 if has_stepped else _POLL_S)
+        self.loop = Loop(
+            self._refill,
+            period_s=_POLL_S,
+            name=f"{receiver.client} refill",
+            doing="refilling",
+            effect="Shards that lost documents wait",
+            backoff=Backoff(_POLL_S, _POLL_S),
+            on_fault=raise_unforeseen,
+            event="indexer.refill.waits",
+            clock=clock,
+        )
 
     async def step_once(self) -> bool:
         """Do a step of each refill that is due; return whether there was one.
@@ -108,7 +102,7 @@ class ShardRefiller:
     def blocked(self) -> Mapping[str, str]:
         """Return one line about the refills of this process with their reasons, and one about a lasting fault."""
         client = self._receiver.client
-        fault = self._fault.blocked(f"{client} refill", "refilling", "Shards that lost documents wait")
+        fault = self.loop.blocked()
         mine = [refill for shard, refill in self._known.items() if shard in self._held.leases]
         if not mine:
             return fault
@@ -118,7 +112,10 @@ class ShardRefiller:
             f"{len(mine)} shards are being refilled from the registry ({reasons}), {documents} documents so far; "
             "until then the search may show older documents of them. No action is needed"
         )
-        return {client: line} | fault
+        return {client: line, **fault}
+
+    async def _refill(self) -> float:
+        return _POLL_S / 20 if await self.step_once() else _POLL_S
 
     async def _step(self, refill: Refill, lease: Lease) -> None:
         try:

@@ -9,9 +9,9 @@ import structlog
 
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
-from classifeed_common.lease import Lease, LeasedWork, Leases
-from classifeed_common.pacing.waiting import wait_for_event
-from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.lease import Lease, LeasedLoop, Leases
+from classifeed_common.loops import Loop, Looping
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_jobs import JobStore
 from classifeed_loader.app.queue_fetches import SCHEDULED_PRIORITY, queue_fetches
 from classifeed_loader.store import queueing
@@ -44,7 +44,7 @@ async def schedule_due(
     return len(keys)
 
 
-class FetchScheduler:
+class FetchScheduler(Looping):
     """Schedules fetches while this process has the lease; sleeps until the next source is due, or until it is woken.
 
     Args:
@@ -54,6 +54,8 @@ class FetchScheduler:
         min_interval_s: shortest time between two scheduled fetches of a source, in seconds.
         clock: clock that measures how long a fault lasts; None: the machine's.
     """
+
+    loop: LeasedLoop
 
     def __init__(
         self,
@@ -69,43 +71,36 @@ class FetchScheduler:
         self._leases = leases
         self._min_interval_s = min_interval_s
         self._woken = asyncio.Event()
-        self._work = LeasedWork(leases, LEASE, self._schedule_until, on_stop=self._woken.set, clock=clock)
+        loop = Loop(
+            self._schedule,
+            period_s=_LONGEST_PAUSE_S,
+            name="fetches",
+            doing="scheduling",
+            effect="Feeds that are due wait",
+            backoff=Backoff(_FAULT_PAUSE_S, _FAULT_PAUSE_S),
+            wake=self._woken,
+            event="fetches.schedule.failed",
+            clock=clock,
+        )
+        self.loop = LeasedLoop(leases, LEASE, loop)
 
     def wake(self) -> None:
         """Check for due sources now. Call it after a commit that may have made a source due; it is cheap."""
         self._woken.set()
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Schedule while this process has the lease, until `stop` is set. Retries while the database is unavailable."""
-        await self._work.run(stop)
 
     async def backlog(self) -> dict[str, int]:
         """Return the number of due sources."""
         async with self._database.transaction() as tx:
             return {"sources_due": await queueing.count_due(tx)}
 
-    def blocked(self) -> dict[str, str]:
-        """Return why this process, which has the lease, cannot schedule; for `Role.blocked`. No effect."""
-        return self._work.fault.blocked("fetches", "scheduling", "Feeds that are due wait")
-
-    async def _schedule_until(self, lease: Lease, stopping: asyncio.Event) -> None:
-        while not stopping.is_set():
-            self._woken.clear()
-            try:
-                queued = await schedule_due(
-                    self._database, self._leases, self._jobs, lease, min_interval_s=self._min_interval_s
-                )
-                pause_s = await self._pause_s()
-            except Exception as error:  # noqa: BLE001 - sources stay due and are found again
-                # An expired lease may still be renewed if no other process took it, so only its keeper ends this loop.
-                self._work.fault.note(error)
-                log_fault(_log, "fetches.schedule.failed", error, retry_in_s=_FAULT_PAUSE_S)
-                await wait_for_event(stopping, _FAULT_PAUSE_S)
-                continue
-            self._work.fault.clear()
-            if queued:
-                _log.info("fetches.queued", fetches=queued)
-            await wait_for_event(self._woken, pause_s)
+    async def _schedule(self) -> float:
+        queued = await schedule_due(
+            self._database, self._leases, self._jobs, self.loop.lease, min_interval_s=self._min_interval_s
+        )
+        pause_s = await self._pause_s()
+        if queued:
+            _log.info("fetches.queued", fetches=queued)
+        return pause_s
 
     async def _pause_s(self) -> float:
         async with self._database.transaction() as tx:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
 import structlog
 
-from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.loops import Loop, Looping
 from classifeed_common.pacing.backoff import Backoff
-from classifeed_common.pacing.waiting import wait_for_event
-from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.compare_digests import Outcome, Verdict, compare_digests
 from classifeed_searcher.clients.receiver import ReceiverClient
@@ -33,7 +30,7 @@ _REPAIR_INTERVAL_S: Final = 3600.0
 _RETRY_SHARE: Final = 0.1
 
 
-class IndexVerifier:
+class IndexVerifier(Looping):
     """Compares all shards every `interval_s`, and shards at once if a reader of the backlog waits for them.
 
     If two comparisons find a difference, it requests a rebuild, at most every `repair_interval_s`: another rebuild
@@ -63,45 +60,32 @@ class IndexVerifier:
         self._differing: dict[int, Verdict] = {}
         self._generation: IndexGeneration | None = None
         self._seen_ends: Mapping[int, Mapping[int, int]] = {}
-        self._is_wanted = asyncio.Event()
+        self._is_wanted = False
         self._next_full_s = 0.0
         self._retry_s = float("inf")
         self._next_repair_s = float("-inf")
-        self._fault = LastingFault()
-        self._pause_s = _PAUSE_S
-        self._backoff = Backoff(2 * _PAUSE_S, _LONGEST_PAUSE_S)
+        self.loop = Loop(
+            self._verify_if_due,
+            period_s=_PAUSE_S,
+            name=f"comparing {live.client}",
+            doing="comparing the index with the registry",
+            effect="A difference would not be found",
+            backoff=Backoff(2 * _PAUSE_S, _LONGEST_PAUSE_S),
+            on_fault=self._compare_again,
+            event="searcher.digest.waits",
+        )
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set; faults are retried."""
-        while not stop.is_set():
-            await wait_for_event(stop, self._pause_s)
-            if stop.is_set():
-                return
-            generation = self._live.generation
-            if generation is None or self._live.rebuild is not None:
-                continue
-            if generation is not self._generation:
-                self._forget(generation)
-            elif not (
-                self._is_wanted.is_set() or self._suspected or time.monotonic() >= min(self._next_full_s, self._retry_s)
-            ):
-                continue
-            try:
-                await self.verify_once(generation)
-                self._fault.clear()
-                self._backoff.reset()
-                self._pause_s = _PAUSE_S
-            except Exception as error:  # noqa: BLE001 - searches continue after any error
-                self._pause_s = self._backoff.next_s()  # do not add load to an overloaded receiver
-                log_fault(
-                    _log,
-                    "searcher.digest.waits",
-                    error,
-                    retry_in_s=self._pause_s,
-                    noted_in=self._fault,
-                    client=self._live.client,
-                )
-                self._is_wanted.set()
+    def _compare_again(self, _error: Exception) -> None:
+        self._is_wanted = True
+
+    async def _verify_if_due(self) -> None:
+        generation = self._live.generation
+        if generation is None or self._live.rebuild is not None:
+            return
+        if generation is not self._generation:
+            self._forget(generation)
+        if self._is_wanted or self._suspected or time.monotonic() >= min(self._next_full_s, self._retry_s):
+            await self.verify_once(generation)
 
     async def verify_once(self, generation: IndexGeneration) -> None:
         """Compare the shards that have changed since they were equal, or all shards if a full comparison is due.
@@ -109,7 +93,7 @@ class IndexVerifier:
         Raises:
             DomainError: the receiver or Kafka is unavailable.
         """
-        self._is_wanted.clear()
+        self._is_wanted = False
         schema = await self._receiver.active_schema()
         if schema is not None and schema.epoch != generation.epoch:
             text = f"epoch {schema.epoch} is active, the index is of epoch {generation.epoch}"
@@ -143,7 +127,7 @@ class IndexVerifier:
         unverified = len(self._moved_since(ends))
         # Frequent calls (a scrape of metrics) must not trigger comparisons of shards that change all the time.
         if ends == self._seen_ends and (unverified or self._differing):
-            self._is_wanted.set()
+            self._is_wanted = True
         self._seen_ends = ends
         return {
             f"{self._live.client} shards to compare with the registry": unverified,
@@ -152,9 +136,7 @@ class IndexVerifier:
 
     def blocked(self) -> Mapping[str, str]:
         """Return the differing shards with the next step, and the fault that prevents comparisons."""
-        unread = self._fault.blocked(
-            f"comparing {self._live.client}", "comparing the index with the registry", "A difference would not be found"
-        )
+        unread = self.loop.blocked()
         if not self._differing:
             return unread
         first = min(self._differing)

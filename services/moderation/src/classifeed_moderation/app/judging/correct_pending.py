@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import Final
 
-import structlog
-
 from classifeed_common.db import Database
-from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.loops import Loop, race
+from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.gathering import gather_records
-from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.judging.claim_texts import ClaimTexts
@@ -22,7 +21,7 @@ from classifeed_moderation.store import decisions, subjects
 
 _BATCH: Final = 500
 _GATHER_S: Final = 0.25
-_log = structlog.get_logger(__name__)
+_FIRST_PAUSE_S: Final = 1.0
 
 
 class PendingCorrector:
@@ -50,7 +49,7 @@ class PendingCorrector:
         self._claim = ClaimTexts(retry_s=retry_interval_s)
         self._kept_s = kept_verdicts_s
         self._woken = {kind: asyncio.Event() for kind in Kind}
-        self._faults = {kind: LastingFault() for kind in Kind}
+        self._loops = {kind: self._loop_of(kind) for kind in Kind}
 
     def wake(self) -> None:
         """Look for due texts now; call it after a commit that made texts due."""
@@ -60,8 +59,8 @@ class PendingCorrector:
     async def run(self, stop: asyncio.Event) -> None:
         """Correct until `stop`."""
         async with asyncio.TaskGroup() as group:
-            for kind in Kind:
-                group.create_task(self._run_kind(kind, stop))
+            for loop in self._loops.values():
+                group.create_task(loop.run(stop))
 
     async def round(self, kind: Kind) -> bool:
         """Claim texts of a kind until none is due or the queue is full; return whether the queue is full."""
@@ -98,11 +97,7 @@ class PendingCorrector:
 
     def blocked(self) -> dict[str, str]:
         """Return why texts that are due cannot be queued, by kind, if that has failed for a while."""
-        blocked: dict[str, str] = {}
-        for kind, fault in self._faults.items():
-            texts = f"{kind.lower()} texts"
-            blocked |= fault.blocked(texts, f"queueing {texts} that are due", "They wait for their verdicts")
-        return blocked
+        return {item: why for loop in self._loops.values() for item, why in loop.blocked().items()}
 
     async def backlog(self) -> dict[str, int]:
         """Return the number of waiting texts by kind."""
@@ -110,26 +105,26 @@ class PendingCorrector:
             waiting = await subjects.count_waiting(connection)
         return {f"{kind.lower()}_texts": count for kind, (count, _) in waiting.items()}
 
-    async def _run_kind(self, kind: Kind, stop: asyncio.Event) -> None:
-        woken, fault = self._woken[kind], self._faults[kind]
-        while not stop.is_set():
-            woken.clear()
-            is_full = False
-            began_s = time.monotonic()
-            try:
-                is_full = await self.round(kind)
-                fault.clear()
-            except Exception as error:  # noqa: BLE001 - the next round may succeed after any fault
-                log_fault(_log, "moderation.round.failed", error, retry_in_s=self._check_s, noted_in=fault)
-            if not is_full:
-                await gather_records(began_s, stop, longest_s=_GATHER_S)
-            await self._pause(self._queue.half_empty(kind) if is_full else woken, stop, is_full=is_full)
+    def _loop_of(self, kind: Kind) -> Loop:
+        texts = f"{kind.lower()} texts"
+        return Loop(
+            partial(self._correct, kind),
+            period_s=self._check_s,
+            name=texts,
+            doing=f"queueing {texts} that are due",
+            effect="They wait for their verdicts",
+            backoff=Backoff(min(_FIRST_PAUSE_S, self._check_s), self._check_s),
+            wake=self._woken[kind],
+            event="moderation.round.failed",
+        )
 
-    async def _pause(self, event: asyncio.Event, stop: asyncio.Event, *, is_full: bool) -> None:
-        """Wait for an event until the next check; wait for a full queue without limit."""
-        waits = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(stop.wait())]
-        try:
-            await asyncio.wait(waits, timeout=None if is_full else self._check_s, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+    async def _correct(self, kind: Kind) -> bool:
+        """Do one round; return True after a wait for a full queue to become half empty."""
+        began_s = time.monotonic()
+        stopping = self._loops[kind].stopping
+        if await self.round(kind):
+            self._loops[kind].note_success()
+            await race(stopping, self._queue.half_empty(kind).wait())
+            return True
+        await gather_records(began_s, stopping, longest_s=_GATHER_S)
+        return False
