@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Tx
+from classifeed_common.pacing import duty_cycle
+from classifeed_common.pacing.duty_cycle import DutyCycle
 from classifeed_devkit.testing.background import running
-from classifeed_jobs import JobContext, JobRequest, Reaper, Retry, pacing
+from classifeed_jobs import JobContext, JobRequest, Reaper, Retry
 from classifeed_jobs.claim import fetch as claiming
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.delayed import DelayedJobs
@@ -24,7 +26,6 @@ from classifeed_jobs.claim.fetch import QueueCursor, claim_jobs
 from classifeed_jobs.claim.finish import complete_claims
 from classifeed_jobs.maintenance import housekeeping
 from classifeed_jobs.maintenance.housekeeping import Housekeeping
-from classifeed_jobs.pacing import DutyCycle
 from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.session import Session
 
@@ -37,7 +38,7 @@ _ROUNDS = 20
 @pytest.fixture
 def scans_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every scan long, of at most 10 ms: a scan of 1.5 s on a busy machine would delay the next one by 30 s."""
-    monkeypatch.setattr(pacing, "_LONG_S", -1.0)
+    monkeypatch.setattr(duty_cycle, "_LONG_S", -1.0)
     took = DutyCycle.took
     monkeypatch.setattr(DutyCycle, "took", lambda self, seconds: took(self, min(seconds, 0.01)))
 
@@ -58,7 +59,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(pacing, "monotonic", clock)
+    monkeypatch.setattr(duty_cycle, "monotonic", clock)
     took = DutyCycle.took
     monkeypatch.setattr(DutyCycle, "took", lambda self, _: took(self, 1e9))
     return clock

@@ -17,7 +17,7 @@ from classifeed_jobs.claim import delayed as due
 from classifeed_jobs.claim import fetch as claiming
 from classifeed_jobs.claim import finish as claims
 from classifeed_jobs.claim import guard
-from classifeed_jobs.claim.scan_cursor import Scan, ScanCursor
+from classifeed_jobs.claim.claim_cursor import ClaimCursor, Scan
 from classifeed_jobs.claim.shares import UNLIMITED
 from classifeed_jobs.enqueue import insert as enqueuing
 from classifeed_jobs.enqueue import store
@@ -97,7 +97,7 @@ def _parameters(worker_id: str, *, look: int, wanted: int) -> dict[str, Any]:
 
 
 def _ranges() -> dict[str, Any]:
-    scan_cursor = ScanCursor()
+    scan_cursor = ClaimCursor()
     scan_cursor.record(Scan({}, 60.0, [50, 100], [datetime(2026, 1, 1, tzinfo=UTC)] * 2, None, 2, is_filled=True))
     scan_cursor.promoted(100, datetime(2025, 1, 1, tzinfo=UTC))
     return scan_cursor.parameters()

@@ -6,10 +6,10 @@ import time
 from typing import Final
 
 from classifeed_common.db import Tx, load_queries
+from classifeed_common.pacing.duty_cycle import DutyCycle
 
 _WRITERS: Final = load_queries("classifeed_common.outbox")["list_writers"]
 _FULL_SCAN_EVERY_S: Final = 60.0
-_FULL_SCAN_SHARE: Final = 20
 
 
 class OutboxCursor:
@@ -31,7 +31,7 @@ class OutboxCursor:
         self._after = 0
         self._target = 0
         self._writers: frozenset[str] | None = None
-        self._full_scan_at_s = 0.0
+        self._full_scans = DutyCycle(shortest_s=_FULL_SCAN_EVERY_S)
         self._began_s = 0.0
         self._settled = False
 
@@ -43,7 +43,7 @@ class OutboxCursor:
     @property
     def is_at_rest(self) -> bool:
         """Whether a read from `position` finds all messages: no full scan is due, and the cursor is not being moved."""
-        return not self._target and time.monotonic() < self._full_scan_at_s
+        return not self._target and not self._full_scans.is_due
 
     def reset(self) -> None:
         """Start with a full scan: the state of the outbox is unknown."""
@@ -58,13 +58,12 @@ class OutboxCursor:
             self._writers = found if self._writers is None else self._writers & found
             self._settled = not self._writers
         self._began_s = time.monotonic()
-        return 0 if self._began_s >= self._full_scan_at_s else self._after
+        return 0 if self._full_scans.is_due else self._after
 
     def read(self, after: int) -> None:
         """Record the end of a read; after a full scan, schedule the next one."""
         if after == 0:
-            now_s = time.monotonic()
-            self._full_scan_at_s = now_s + max(_FULL_SCAN_EVERY_S, _FULL_SCAN_SHARE * (now_s - self._began_s))
+            self._full_scans.took(time.monotonic() - self._began_s)
 
     def removed(self, last_id: int, *, is_whole: bool) -> None:
         """Record that the messages of the read are sent and removed.

@@ -18,7 +18,7 @@ from classifeed_common.loops import Loop, Looping
 from classifeed_common.outbox.cursor import OutboxCursor
 from classifeed_common.outbox.outbox import Outbox
 from classifeed_common.pacing.backoff import Backoff
-from classifeed_common.pacing.gathering import gather_records
+from classifeed_common.pacing.duty_cycle import gather_records
 from classifeed_common.telemetry.metrics import OUTBOX_OLDEST_AGE, OUTBOX_SENT
 
 _log = structlog.get_logger(__name__)

@@ -12,11 +12,11 @@ from psycopg.rows import namedtuple_row
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx, rows_of
 from classifeed_common.db.rows import RowsOf
+from classifeed_common.db.scan_cursor import ScanCursor
 from classifeed_common.lease import Lease, LeasedLoop, Leases
 from classifeed_common.loops import Loop, Looping
 from classifeed_common.pacing.backoff import Backoff
-from classifeed_common.pacing.gathering import gather_records
-from classifeed_common.publish_mark.cursor import DueCursor
+from classifeed_common.pacing.duty_cycle import gather_records
 from classifeed_common.publish_mark.refusals import Refusals
 from classifeed_common.telemetry.metrics import PUBLISHED
 
@@ -38,7 +38,7 @@ class MarkPusher(Looping):
         name: name of the mark; its lease is `publish_mark/<name>`.
         select_due: SQL that selects due rows, the first to send on top, with `LIMIT %(limit)s`. The first column
             identifies the row, another is called `version`. With `version > %(above)s`, and rows in the order of their
-            versions, reads stay short while other transactions are open (DueCursor).
+            versions, reads stay short while other transactions are open (ScanCursor).
         advance: SQL that moves the mark, in one statement. For each column of `select_due` there is an array of the
             accepted rows' values, named `<column>s` (`%(offer_ids)s`, `%(versions)s`). It must compare
             `AND published_version < d.version`, so that the mark never falls.
@@ -94,7 +94,7 @@ class MarkPusher(Looping):
         self._gather_s = gather_s
         self._woken = asyncio.Event()
         self._refusals = Refusals()
-        self._cursor = DueCursor()
+        self._cursor = ScanCursor(0)
         self._pauses = Backoff(_FIRST_PAUSE_S, max_idle_s)
         loop = Loop(
             self._push_due,
@@ -126,7 +126,7 @@ class MarkPusher(Looping):
         missing until a read finds them. Only a full scan shows that no row is due.
         """
         async with self._database.connection() as connection:
-            if (above := self._cursor.above) and (found := await self._count(connection, above)):
+            if (above := self._cursor.position) and (found := await self._count(connection, above)):
                 return found + len(self._refusals)
             return await self._count(connection, 0)
 
@@ -199,7 +199,7 @@ class MarkPusher(Looping):
         # Paused rows may come before the others, so as many more are read.
         resting = min(len(self._refusals), self._batch * _MOST_REFUSALS_IN_BATCHES)
         async with self._database.connection() as connection:
-            above = self._cursor.begin()
+            above, began_s = self._cursor.begin(), time.monotonic()
             async with connection.cursor(row_factory=self._make_rows) as cursor:
                 await cursor.execute(self._select_due, {"limit": self._batch + resting, "above": above})
                 rows = await cursor.fetchall()
@@ -207,6 +207,7 @@ class MarkPusher(Looping):
         if "version" not in columns:
             raise LookupError(f"select_due of {self._name} has no column `version`, only {', '.join(columns)}")
         place = columns.index("version")
-        self._cursor.read(above, rows[-1][place] if rows else None)
+        last = max(self._cursor.position, rows[-1][place]) if rows else None
+        self._cursor.read(above, last, time.monotonic() - began_s)
         fresh = [row for row in rows if not self._refusals.rests((row[0], row[place]), now_s)]
         return columns, fresh[: self._batch]

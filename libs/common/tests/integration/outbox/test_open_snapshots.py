@@ -13,12 +13,13 @@ import psycopg
 import pytest
 
 from classifeed_common.db import Database, Tx, ddl, load_queries
+from classifeed_common.db.scan_cursor import ScanCursor
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.outbox.cursor import OutboxCursor
+from classifeed_common.pacing.duty_cycle import DutyCycle
 from classifeed_common.publish_mark import FIRST_VERSION, MarkPusher, next_version
-from classifeed_common.publish_mark.cursor import DueCursor
 
 ROUNDS, BATCH = 20, 1000
 READ_FRONT = load_queries("classifeed_common.outbox")["read_front"]
@@ -148,7 +149,7 @@ async def test_an_outbox_whose_ids_begin_again_is_sent_within_a_full_scan(
     async with db.transaction() as tx:
         await tx.execute("ALTER TABLE outbox ALTER COLUMN id RESTART WITH 1")
     await put(db, [b"restored"])
-    relay._cursor._full_scan_at_s = 0.0  # as if a minute had passed
+    relay._cursor._full_scans = DutyCycle()  # as if a minute had passed
     assert await relay._send_front(lease) == 1
     assert sink.values[-1] == b"restored"
 
@@ -167,7 +168,7 @@ async def test_the_pusher_reads_few_pages_however_much_was_pushed(
         return [True] * len(rows)
 
     pusher = pusher_of(db, push)
-    pusher._cursor = DueCursor(slow_s=0.0)
+    pusher._cursor = ScanCursor(0, DutyCycle(long_s=-1.0))
     lease = await lease_of(pusher._leases, pusher.lease_name)
     async with db.transaction() as tx:
         await tx.execute(f"INSERT INTO goods SELECT n, {FIRST_VERSION}, 0 FROM generate_series(1, %s) AS n", [BATCH])
@@ -176,7 +177,7 @@ async def test_the_pusher_reads_few_pages_however_much_was_pushed(
         async with db.transaction() as tx:
             await tx.execute(f"UPDATE goods SET version = {next_version('version')}")
     naive = await pages_of(db, SELECT_DUE, {"limit": BATCH, "above": 0})
-    assert await pages_of(db, SELECT_DUE, {"limit": BATCH, "above": pusher._cursor.above}) < naive / 2
+    assert await pages_of(db, SELECT_DUE, {"limit": BATCH, "above": pusher._cursor.position}) < naive / 2
     # The gauge also, while rows are due; only a full scan shows that none is.
     counted: list[int] = []
     count = pusher._count
@@ -205,13 +206,11 @@ async def test_rows_below_the_cursor_are_pushed_by_the_next_full_scan(db: Databa
 
     now_s = 1000.0
     pusher = pusher_of(db, push)
-    pusher._cursor = cursor = DueCursor(slow_s=0.0, clock_s=lambda: now_s)
+    pusher._cursor = cursor = ScanCursor(0, DutyCycle(long_s=-1.0, clock_s=lambda: now_s))
     lease = await lease_of(pusher._leases, pusher.lease_name)
     async with db.transaction() as tx:
         await tx.execute("INSERT INTO goods VALUES (1, 100, 0)")
-    above = cursor.begin()
-    now_s += 0.5
-    cursor.read(above, 50)  # a full scan that took half a second: the next one follows after 10 s
+    cursor.read(cursor.begin(), 50, 0.5)  # a full scan that took half a second: the next one follows after 10 s
     async with db.transaction() as tx:
         await tx.execute("INSERT INTO goods VALUES (2, 40, 0)")  # committed late, or due again
     await pusher._push_batch(lease)
@@ -225,8 +224,7 @@ async def test_rows_below_the_cursor_are_pushed_by_the_next_full_scan(db: Databa
 
 def test_a_cursor_is_at_rest_where_full_scans_are_short() -> None:
     now_s = 0.0
-    cursor = DueCursor(slow_s=0.003, clock_s=lambda: now_s)
+    cursor = ScanCursor(0, DutyCycle(long_s=0.003, clock_s=lambda: now_s))
     for version in range(1, 100):
         assert cursor.begin() == 0
-        now_s += 0.001
-        cursor.read(0, version)
+        cursor.read(0, version, 0.001)

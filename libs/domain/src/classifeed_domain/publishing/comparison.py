@@ -17,14 +17,13 @@ from classifeed_common.errors import Unimplemented
 from classifeed_common.lease import Lease, LeasedLoop, Leases
 from classifeed_common.loops import Loop, Looping
 from classifeed_common.pacing.backoff import Backoff
+from classifeed_common.pacing.duty_cycle import DutyCycle
 from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.telemetry.metrics import REPAIRED_DOCUMENTS
 from classifeed_domain.publishing.publisher import DocumentPublisher
 
 _PAGE_DOCUMENTS: Final = 1000
 _ROUND_S: Final = 30.0
-# The pause after a page, as a multiple of the page's duration: a comparison takes at most 5 % of the time.
-_PAUSES: Final = 20
 _FIRST_BACKOFF_S: Final = 1.0
 _LONGEST_BACKOFF_S: Final = 10.0
 _log = structlog.get_logger(__name__)
@@ -139,20 +138,20 @@ class RegistryComparison(Looping):
         clock = asyncio.get_running_loop()
         began_s = clock.time()
         token = ""
-        stopping = self.loop.stopping
+        stopping, duty_cycle = self.loop.stopping, DutyCycle()
         while not stopping.is_set():
-            page_began_s = clock.time()
-            try:
-                listed, token = await self._documents.list_documents(token, self._page_documents)
-            except Unimplemented:
-                token = ""  # a receiver of an earlier release
-            else:
-                await self._compare_page(self.loop.lease, listed)
+            with duty_cycle.timed():
+                try:
+                    listed, token = await self._documents.list_documents(token, self._page_documents)
+                except Unimplemented:
+                    token = ""  # a receiver of an earlier release
+                else:
+                    await self._compare_page(self.loop.lease, listed)
             self.loop.loop.note_success()
             if not token:
                 break
             if not is_hurried:
-                await wait_for_event(stopping, (clock.time() - page_began_s) * _PAUSES)
+                await wait_for_event(stopping, duty_cycle.due_in_s)
         self._is_hurried = False
         return max(0.0, began_s + self._round_s - clock.time())
 

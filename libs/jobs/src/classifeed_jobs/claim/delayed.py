@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from classifeed_common.db import Tx, load_queries
+from classifeed_common.db.scan_cursor import ScanCursor
 from classifeed_jobs.model.job import Rank
-from classifeed_jobs.pacing import DutyCycle
 
 _SQL = load_queries("classifeed_jobs.claim", "delayed.sql")
 _PROMOTE_DUE = _SQL["promote_due"]
@@ -22,13 +22,12 @@ class DelayedJobs:
     """Promotes delayed jobs of some queues to the claim index when they are due.
 
     Promoted jobs leave dead entries in the index of delayed jobs as long as an old transaction is open. When scanning
-    them takes long, polls start after them (as claims do, see `ScanCursor`); full scans take 5 % of the time.
+    them takes long, polls start after them (`ScanCursor`); full scans take 5 % of the time.
     """
 
     def __init__(self, queues: Sequence[str]) -> None:
         self._queues = list(queues)
-        self._since = _EVER
-        self._duty_cycle = DutyCycle()
+        self._cursor: ScanCursor[str] = ScanCursor(_EVER)
 
     async def promote(self, connection: Tx) -> tuple[list[Rank], float | None]:
         """Promote due jobs, at most 1,000 per queue.
@@ -36,19 +35,18 @@ class DelayedJobs:
         Returns:
             The ranks of the promoted jobs, and the seconds until the next poll; None if no other job is delayed.
         """
-        is_full_scan = self._duty_cycle.is_due
-        request = {"queues": self._queues, "since": _EVER if is_full_scan else self._since}
+        after = self._cursor.begin()
+        request = {"queues": self._queues, "since": after}
         rows = await (await connection.execute(_PROMOTE_DUE, request | {"limit": _LIMIT})).fetchall()
         row = await (await connection.execute(_NEXT_DUE, request)).fetchone()
         assert row is not None  # an aggregate returns a row
         next_s, scanned_s, since = row
-        if is_full_scan:
-            self._duty_cycle.took(2 * scanned_s)
-        self._since = since if self._duty_cycle.is_long else _EVER
+        self._cursor.read(after, since, 2 * scanned_s)
         if rows:
             return [Rank(*row) for row in rows], 0.0
         if next_s is not None and next_s <= 0:
             next_s = _HELD_WAIT_S  # another process has locked it, or it has just become due
-        if not is_full_scan:
-            next_s = self._duty_cycle.due_in_s if next_s is None else min(next_s, self._duty_cycle.due_in_s)
+        if after != _EVER:
+            full_scan_s = self._cursor.full_scan_in_s
+            next_s = full_scan_s if next_s is None else min(next_s, full_scan_s)
         return [], next_s

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_jobs.claim.claim import Claim
-from classifeed_jobs.claim.scan_cursor import Ranges, Scan, ScanCursor
+from classifeed_jobs.claim.claim_cursor import ClaimCursor, Ranges, Scan
 from classifeed_jobs.claim.shares import UNLIMITED, FreeSlots
 from classifeed_jobs.model.stored import find_damage
 
@@ -40,7 +40,7 @@ class QueueCursor:
     is_fair: bool = False
     is_plain: bool = True
     after_partition: str = ""
-    scan_cursor: ScanCursor = field(default_factory=ScanCursor)
+    scan_cursor: ClaimCursor = field(default_factory=ClaimCursor)
 
 
 @dataclass(slots=True)

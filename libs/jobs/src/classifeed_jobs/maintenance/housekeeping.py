@@ -14,9 +14,9 @@ import structlog
 from classifeed_common.db import Database, load_queries
 from classifeed_common.loops import Loop
 from classifeed_common.pacing.backoff import Backoff
+from classifeed_common.pacing.duty_cycle import DutyCycle
 from classifeed_jobs.maintenance.retention import Archive, Retention
 from classifeed_jobs.metrics import BY_STATUS, JOBS, OLDEST, SCHEDULE_AGE, WORKERS
-from classifeed_jobs.pacing import DutyCycle
 
 _log = structlog.get_logger("classifeed_jobs.maintenance.housekeeping")
 _SQL = load_queries("classifeed_jobs.maintenance", "housekeeping.sql")

@@ -13,6 +13,7 @@ from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.faults.passing import is_passing
 from classifeed_common.loops import Loop
 from classifeed_common.pacing.backoff import Backoff
+from classifeed_common.pacing.duty_cycle import DutyCycle
 from classifeed_jobs.claim.claim import LOST, CompletedClaim, Completion
 from classifeed_jobs.claim.damage import set_aside, set_damaged_aside
 from classifeed_jobs.claim.finish import complete_claims
@@ -21,7 +22,6 @@ from classifeed_jobs.maintenance.retention import Retention
 from classifeed_jobs.metrics import REAPED
 from classifeed_jobs.model.failure_hooks import HookFailed, hook_tasks
 from classifeed_jobs.model.task import Task
-from classifeed_jobs.pacing import DutyCycle
 from classifeed_jobs.server_time import server_time
 
 _log = structlog.get_logger("classifeed_jobs.maintenance.reaper")

@@ -11,9 +11,9 @@ import structlog
 from classifeed_common.db import Tx
 from classifeed_common.loops import Loop
 from classifeed_common.pacing.backoff import Backoff
+from classifeed_common.pacing.duty_cycle import DutyCycle
 from classifeed_jobs.claim.claim import RETURNED, ClaimKey, Completion
 from classifeed_jobs.claim.guard import save_progress
-from classifeed_jobs.pacing import DutyCycle
 from classifeed_jobs.worker.completions import Completions
 from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.run import Run
@@ -24,7 +24,7 @@ _RETRY_S = 0.5
 _BEAT_TIMEOUT_S = 10.0
 _BEATS_PER_LEASE = 3
 # Claims wait for the listing, which uses their connection. It only finds claims of broken connections, so it is rare.
-_LISTING_SHARE = 0.01
+_LISTING_TIMES = 100.0
 _LISTING_LONGEST_S = 60.0
 
 
@@ -53,7 +53,7 @@ class Heartbeat:
         self._runs = runs
         self._completions = completions
         self._unknown: set[ClaimKey] = set()
-        self._listing = DutyCycle(_LISTING_SHARE, longest_s=_LISTING_LONGEST_S)
+        self._listing = DutyCycle(_LISTING_TIMES, longest_s=_LISTING_LONGEST_S)
         self._heartbeat_s = heartbeat_s
         self._soon = asyncio.Event()
         self.loop = Loop(

@@ -36,7 +36,7 @@ from classifeed_common.kafka.positions import (
 )
 from classifeed_common.kafka.records import Record
 from classifeed_common.kafka.topics.cluster import Cluster
-from classifeed_common.pacing.gathering import TIMES, gather_records
+from classifeed_common.pacing.duty_cycle import GATHER_TIMES, gather_records
 from classifeed_common.telemetry import metrics
 
 _log = structlog.get_logger(__name__)
@@ -68,7 +68,7 @@ class OrderedConsumer(Generic[T]):
         on_log_lost: Callable[[LogLost], Awaitable[None]] | None = None,
         max_records: int = 500,
         gather_s: float = 0.0,
-        gather_times: float = TIMES,
+        gather_times: float = GATHER_TIMES,
         assign_all: bool = False,
         refuses_misplaced: bool = False,
         session_timeout_s: float = 10.0,

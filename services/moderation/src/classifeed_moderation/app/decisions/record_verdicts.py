@@ -14,7 +14,7 @@ import structlog
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database, is_passing_fault
 from classifeed_common.outbox import Outbox
-from classifeed_common.pacing.gathering import gather_records
+from classifeed_common.pacing.duty_cycle import gather_records
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
 from classifeed_moderation.domain.subjects import Task, parse_sent_key

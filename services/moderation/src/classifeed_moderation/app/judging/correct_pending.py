@@ -10,7 +10,7 @@ from typing import Final
 from classifeed_common.db import Database
 from classifeed_common.loops import Loop, race
 from classifeed_common.pacing.backoff import Backoff
-from classifeed_common.pacing.gathering import gather_records
+from classifeed_common.pacing.duty_cycle import gather_records
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.judging.claim_texts import ClaimTexts

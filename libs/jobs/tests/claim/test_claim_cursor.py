@@ -9,7 +9,7 @@ import pytest
 
 from classifeed_jobs import pacing
 from classifeed_jobs.claim import scan_cursor
-from classifeed_jobs.claim.scan_cursor import Scan, ScanCursor
+from classifeed_jobs.claim.claim_cursor import ClaimCursor, Scan
 
 _LONG = 60.0
 _LOWEST, _BEYOND = str(-(2**31)), str(2**31)
@@ -25,7 +25,7 @@ def _text(second: int) -> str:
 
 
 def _record(
-    found: ScanCursor, ranges: dict[str, Any], scanned_s: float = 0.0, *, filled: bool = True, **levels: int
+    found: ClaimCursor, ranges: dict[str, Any], scanned_s: float = 0.0, *, filled: bool = True, **levels: int
 ) -> None:
     """Record a claim that met one job of each priority; with p5=3 priority 5, up to second 3."""
     priorities = [int(name[1:]) for name in levels]
@@ -33,8 +33,8 @@ def _record(
     found.record(Scan(ranges, scanned_s, priorities, sinces, _at(30), len(priorities), filled))
 
 
-def _after(scanned_s: float, **levels: int) -> ScanCursor:
-    found = ScanCursor()
+def _after(scanned_s: float, **levels: int) -> ClaimCursor:
+    found = ClaimCursor()
     _record(found, found.parameters(), scanned_s)
     _record(found, found.parameters(), scanned_s, filled=True, **levels)
     return found
@@ -46,7 +46,7 @@ def _ranges(ranges: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def test_short_scans_begin_at_the_head() -> None:
-    assert ScanCursor().parameters() == {}
+    assert ClaimCursor().parameters() == {}
     assert _after(0.001, p100=1).parameters() == {}
 
 
@@ -102,7 +102,7 @@ def test_of_very_many_promoted_jobs_the_last_ones_are_remembered() -> None:
 
 
 def test_nothing_is_remembered_while_scans_are_short() -> None:
-    found = ScanCursor()
+    found = ClaimCursor()
     found.promoted(100, _at(1))
     assert not found._promoted
 
@@ -129,7 +129,7 @@ def test_a_cursor_goes_back_to_what_a_full_scan_found_behind_it() -> None:
 
 
 def test_a_scan_that_saw_all_moves_all_cursors_and_sets_one_where_nothing_was_met() -> None:
-    found = ScanCursor()
+    found = ClaimCursor()
     _record(found, found.parameters(), _LONG, filled=False)
     assert _ranges(found.parameters())[1:] == [("100", _text(30), _BEYOND, _EVER)]
     _record(found, found.parameters(), filled=True, p7=2)

@@ -1,4 +1,4 @@
-"""Scan cursor: start of claims while a long-running transaction keeps dead entries at the head of the index."""
+"""ClaimCursor: start of claims while a long-running transaction keeps dead entries at the head of the index."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from classifeed_common.pacing.duty_cycle import DutyCycle
 from classifeed_jobs.claim.literals import array
-from classifeed_jobs.pacing import DutyCycle
 
 _LEVELS_MAX: Final = 16
 _PROMOTED_MAX: Final = 500
@@ -44,7 +44,7 @@ class Scan(NamedTuple):
     is_filled: bool
 
 
-class ScanCursor:
+class ClaimCursor:
     """State of a queue's claim index in one process: the creation time from which each priority may have jobs.
 
     A long-running transaction holds back the xmin horizon. Jobs that were claimed since it began remain in the index as
