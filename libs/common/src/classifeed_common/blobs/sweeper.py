@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Final
 
 import structlog
@@ -11,7 +10,7 @@ import structlog
 from classifeed_common.blobs.refs import GRACE_S, BlobRefs
 from classifeed_common.blobs.store import BlobStore
 from classifeed_common.db import Database
-from classifeed_common.pacing.repeating import RepeatedWork
+from classifeed_common.loops import Loop, Looping
 from classifeed_common.telemetry.metrics import BLOBS_DELETED, BLOBS_UNKNOWN
 
 _SWEEP_EVERY_S: Final = 600.0
@@ -20,7 +19,7 @@ _AUDIT_EVERY_S: Final = 24 * 60 * 60.0
 _log = structlog.get_logger(__name__)
 
 
-class BlobSweeper:
+class BlobSweeper(Looping):
     """Sweeps every ten minutes and audits once a day, in each process; several may run at once.
 
     Args:
@@ -38,21 +37,13 @@ class BlobSweeper:
         self._refs = BlobRefs()
         self._grace_s = grace_s
         self._audit_at_s = 0.0
-        self._work = RepeatedWork(
+        self.loop = Loop(
             self._sweep_once,
             period_s=sweep_every_s,
             name="files",
             doing="removing files that are not needed",
             effect="They stay in S3",
         )
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Sweep until `stop`; faults are retried."""
-        await self._work.run(stop)
-
-    def blocked(self) -> Mapping[str, str]:
-        """Return why files cannot be removed, once removals have failed for a while."""
-        return self._work.blocked()
 
     async def _sweep_once(self) -> bool:
         if (now_s := asyncio.get_running_loop().time()) >= self._audit_at_s:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from classifeed_common.db import Database, Tx
 from classifeed_common.kafka import Message
+from classifeed_common.loops import Loop, Looping
 from classifeed_common.outbox import Outbox
-from classifeed_common.pacing.repeating import RepeatedWork
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.store import applying
 
 _ROWS: Final = 1000
 
 
-class Requester(ABC):
+class Requester(Looping, ABC):
     """Repeats requests of offers that have waited longer than `wait_s`, from the stored offers.
 
     A subclass defines what is awaited.
@@ -30,7 +29,7 @@ class Requester(ABC):
         self._database = database
         self._outbox = outbox
         self._wait_s = wait_s
-        self._work = RepeatedWork(
+        self.loop = Loop(
             self._request_all,
             period_s=period_s,
             name=f"requests of {self.WHAT}",
@@ -51,14 +50,6 @@ class Requester(ABC):
     @abstractmethod
     async def count(self, tx: Tx) -> int:
         """Return the number of waiting offers, and set the metric."""
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Look for waiting offers every `period_s` until `stop`; faults are retried."""
-        await self._work.run(stop)
-
-    def blocked(self) -> Mapping[str, str]:
-        """Return why nothing is requested again, if that has failed for a while."""
-        return self._work.blocked()
 
     async def round(self) -> bool:
         """Request the next offers; return whether more may wait."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import structlog
 
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
+from classifeed_common.loops import Loop, Looping
 from classifeed_common.pacing.backoff import Backoff
-from classifeed_common.pacing.repeating import RepeatedWork
 from classifeed_moderation.clients.pacer import Pacer
 from classifeed_moderation.clients.verdict_service import CloseOutcome, VerdictService
 from classifeed_moderation.store import closings
@@ -24,7 +23,7 @@ _LONGEST_PAUSE_S: Final = 3600.0
 _log = structlog.get_logger(__name__)
 
 
-class ReviewCloser:
+class ReviewCloser(Looping):
     """Closes the reviews of changed, removed or decided texts every `check_interval_s`.
 
     Each key is closed several times, at doubling intervals. A repeated call closes a review that a concurrent request
@@ -52,7 +51,7 @@ class ReviewCloser:
         self._database = database
         self._service = service
         self._clock = clock
-        self._work = RepeatedWork(
+        self.loop = Loop(
             self.round,
             period_s=check_interval_s,
             name="closings",
@@ -64,14 +63,6 @@ class ReviewCloser:
         self._pacer = pacer
         self._backoff = Backoff(check_interval_s, _LONGEST_PAUSE_S)
         self._paused_until_s = clock.monotonic_s()
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Close reviews until `stop`."""
-        await self._work.run(stop)
-
-    def blocked(self) -> Mapping[str, str]:
-        """Return why reviews stay open, if reading their keys has failed for a while."""
-        return self._work.blocked()
 
     async def round(self) -> bool:
         """Close due reviews until the first call fails; return whether more may be due."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TypeAlias
 
@@ -12,8 +11,8 @@ import structlog
 from classifeed.moderation.v1.offer_texts_pb2 import TextsJudged, TextsToJudge
 from classifeed_common.db import Database, Tx
 from classifeed_common.kafka import message_of
+from classifeed_common.loops import Loop, Looping
 from classifeed_common.outbox import Outbox
-from classifeed_common.pacing.repeating import RepeatedWork
 from classifeed_domain.topics import MODERATION_REQUESTS
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.store import judging
@@ -25,7 +24,7 @@ StartReturn: TypeAlias = Callable[[Tx, datetime], Awaitable[None]]
 _log = structlog.get_logger(__name__)
 
 
-class DecisionCheck:
+class DecisionCheck(Looping):
     """Asks moderation every `period_s` about the newest applied decision of each partition.
 
     The question is a request on the topic. Moderation responds only if it does not have the decision.
@@ -35,21 +34,13 @@ class DecisionCheck:
         self._database = database
         self._outbox = outbox
         self._period_s = period_s
-        self._work = RepeatedWork(
+        self.loop = Loop(
             self.round,
             period_s=period_s,
             name="checks of decisions",
             doing="checking decisions of moderation",
             effect="Decisions that a restore of moderation loses stay lost",
         )
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Check until `stop`; faults are retried."""
-        await self._work.run(stop)
-
-    def blocked(self) -> Mapping[str, str]:
-        """Return why nothing is checked, if that has failed for a while."""
-        return self._work.blocked()
 
     async def round(self) -> bool:
         """Ask about all decisions that no process has checked for half a period; return False, as no more are due."""
