@@ -10,14 +10,14 @@ T = TypeVar("T")
 
 
 @overload
-async def race(stop: asyncio.Event, work: Awaitable[T], /, *, grace_s: float = ...) -> list[asyncio.Task[T]]: ...
+async def race(stop: asyncio.Event, work: Awaitable[T], /) -> list[asyncio.Task[T]]: ...
 
 
 @overload
-async def race(stop: asyncio.Event, *works: Awaitable[Any], grace_s: float = ...) -> list[asyncio.Task[Any]]: ...
+async def race(stop: asyncio.Event, *works: Awaitable[Any]) -> list[asyncio.Task[Any]]: ...
 
 
-async def race(stop: asyncio.Event, *works: Awaitable[Any], grace_s: float = 0.0) -> list[asyncio.Task[Any]]:
+async def race(stop: asyncio.Event, *works: Awaitable[Any]) -> list[asyncio.Task[Any]]:
     """Run works until one is done or `stop` is set, and return their tasks. The others are cancelled and have ended.
 
     Use `cancelled()` of a task before `result()`: a work that lost has no result.
@@ -25,14 +25,11 @@ async def race(stop: asyncio.Event, *works: Awaitable[Any], grace_s: float = 0.0
     Args:
         stop: event that ends the race.
         works: works that run in parallel.
-        grace_s: seconds that the works have after `stop` before they are cancelled.
     """
     stopping = asyncio.create_task(stop.wait())
     tasks = [asyncio.create_task(_await(work)) for work in works]
     try:
         await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)
-        if grace_s and stop.is_set():
-            await asyncio.wait(tasks, timeout=grace_s, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in (stopping, *tasks):
             task.cancel()

@@ -43,26 +43,6 @@ async def test_the_event_cancels_all() -> None:
     assert work.was_cancelled
 
 
-async def test_work_that_is_done_when_the_event_is_set_keeps_its_result() -> None:
-    stop, work = asyncio.Event(), Work()
-    stop.set()
-    work.end.set()
-    [done] = await race(stop, work(), grace_s=60)
-    assert done.result() == "done"
-
-
-async def test_work_has_its_grace_after_the_event() -> None:
-    stop, work = asyncio.Event(), Work()
-    stop.set()
-    racing = asyncio.create_task(race(stop, work(), grace_s=60))
-    for _ in range(5):
-        await asyncio.sleep(0)
-    assert not work.was_cancelled
-    work.end.set()
-    [done] = await racing
-    assert done.result() == "done"
-
-
 async def test_an_error_is_the_result_of_its_task() -> None:
     async def fail() -> None:
         raise OSError("full")
