@@ -54,7 +54,7 @@ class MarkPusher(Looping):
         max_idle_s: longest pause between two polls without due rows, in seconds; `wake` ends it.
         idle_every_s: shortest time between two calls of `on_idle`, in seconds.
         max_backoff_s: longest pause after an exception of `push`, in seconds.
-        gather_s: longest linger after an incomplete batch, in seconds; see `gathering`.
+        gather_s: longest linger after an incomplete batch, in seconds; see `gather_records`.
         clock: clock of the fault's duration; None: the system's.
     """
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
+from classifeed_common.loops import Loop
 from classifeed_common.outbox import Relay
-from classifeed_common.pacing.repeating import RepeatedWork
 from classifeed_common.runner import Role, Watch
 from classifeed_jobs import JobStore
 from classifeed_pictures.app.backups.measure_backups import MeasureBackups
@@ -50,7 +50,7 @@ def _watch_role(parts: Parts, jobs: JobStore) -> Role:
     noticer = FindRestored(parts.database, events.GROUP, jobs, partial(open_gap, store=jobs))
     return Role.together(
         "watch",
-        RepeatedWork(
+        Loop(
             partial(enqueue_closing, parts.database, jobs),
             period_s=_GAPS_S,
             name="gaps",
@@ -58,14 +58,14 @@ def _watch_role(parts: Parts, jobs: JobStore) -> Role:
             effect="Pictures whose events were lost are not requested again",
         ),
         Watch(noticer, what="marks of tables", period_s=_WATCH_S),
-        RepeatedWork(
+        Loop(
             CheckStates(parts.database, parts.outbox, STORED, refetch_unstored),
             period_s=_WATCH_S,
             name="held",
             doing="comparing states with stored pictures",
             effect="Pictures that were lost by a restore are not downloaded again",
         ),
-        RepeatedWork(
+        Loop(
             CheckStates(parts.database, parts.outbox, JOBS, RepeatOrders(jobs)),
             period_s=_WATCH_S,
             name="orders",

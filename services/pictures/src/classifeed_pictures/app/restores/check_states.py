@@ -26,7 +26,7 @@ Check = Callable[[Tx, Sequence[tuple[Any, Holding]], Outbox], Awaitable[int]]
 
 @dataclass(frozen=True, slots=True)
 class CheckStates:
-    """Checks the next states after a table was restored without the others; for RepeatedWork.
+    """Checks the next states after a table was restored without the others; for a Loop.
 
     Attributes:
         database: database with the tables.
