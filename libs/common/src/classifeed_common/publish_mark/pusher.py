@@ -12,11 +12,11 @@ from psycopg.rows import namedtuple_row
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx, rows_of
 from classifeed_common.db.rows import RowsOf
-from classifeed_common.db.scan_cursor import ScanCursor
 from classifeed_common.lease import Lease, LeasedLoop, Leases
 from classifeed_common.loops import Loop, Looping
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.duty_cycle import gather_records
+from classifeed_common.pacing.scan_cursor import ScanCursor
 from classifeed_common.publish_mark.refusals import Refusals
 from classifeed_common.telemetry.metrics import PUBLISHED
 

@@ -13,12 +13,12 @@ import psycopg
 import pytest
 
 from classifeed_common.db import Database, Tx, ddl, load_queries
-from classifeed_common.db.scan_cursor import ScanCursor
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.outbox.cursor import OutboxCursor
 from classifeed_common.pacing.duty_cycle import DutyCycle
+from classifeed_common.pacing.scan_cursor import ScanCursor
 from classifeed_common.publish_mark import FIRST_VERSION, MarkPusher, next_version
 
 ROUNDS, BATCH = 20, 1000

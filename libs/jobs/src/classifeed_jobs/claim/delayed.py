@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from classifeed_common.db import Tx, load_queries
-from classifeed_common.db.scan_cursor import ScanCursor
+from classifeed_common.pacing.scan_cursor import ScanCursor
 from classifeed_jobs.model.job import Rank
 
 _SQL = load_queries("classifeed_jobs.claim", "delayed.sql")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from classifeed_common.db.scan_cursor import ScanCursor
 from classifeed_common.pacing.duty_cycle import DutyCycle
+from classifeed_common.pacing.scan_cursor import ScanCursor
 
 
 class Clock:
