@@ -27,7 +27,7 @@ _PATH: Final = "/v2/apply_moderation_verdicts"
 
 def measure_rate(count: int, **settings: object) -> float:
     """Return texts a second, measured between 10 % and 90 % of a backlog of `count`."""
-    with running(TESTING_REQUESTS_S=100_000, **settings) as instance:
+    with running(**settings) as instance:
         instance.add_texts("rate", count)
         instance.until(lambda: instance.waiting() <= count * 0.9)
         began, first = time.perf_counter(), instance.waiting()
@@ -38,7 +38,7 @@ def measure_rate(count: int, **settings: object) -> float:
 def measure_users(rounds: int, requests: int) -> list[dict[str, float]]:
     """Return p50 and p99 of CreatePoint in seconds: idle, and with no verdict service and a full queue."""
     found = []
-    with running(TESTING_REQUESTS_S=100_000) as instance:
+    with running() as instance:
         asyncio.run(_create_points(instance, requests))  # the first ones open connections and plan queries
         for number in range(rounds):
             instance.until(lambda: instance.waiting() == 0)
@@ -57,7 +57,7 @@ def measure_users(rounds: int, requests: int) -> list[dict[str, float]]:
 
 def measure_callbacks(keys_each: int, count: int) -> float:
     """Return verdicts a second from callbacks that have `keys_each` keys."""
-    with running(CALLBACKS_S=100_000) as instance:
+    with running() as instance:
         instance.add_texts("calls", count, due_s=3600)
         token = KeyStore(instance.keys).issue("cleanweb", "moderation")
         rows = instance.suite.query("moderation", "SELECT subject_key || '~' || encode(text_hash, 'hex') FROM subjects")
@@ -69,7 +69,7 @@ def measure_callbacks(keys_each: int, count: int) -> float:
 
 def measure_comments() -> dict[str, list[float]]:
     """Return seconds from AddComment to its decision: idle, and while texts of offers wait in a backlog."""
-    with running(TESTING_REQUESTS_S=100_000, VERDICT_BATCH=50) as instance:
+    with running(VERDICT_BATCH=50) as instance:
         quiet = asyncio.run(_comment(instance))
         instance.add_texts("backlog", _BACKLOG)
         instance.until(lambda: instance.waiting() <= _BACKLOG - 5_000)

@@ -101,7 +101,7 @@ class Instance:
 def running(**settings: object) -> Iterator[Instance]:
     """Yield an instance with settings of CLASSIFEED_MODERATION_…, and remove it afterwards."""
     verdicts = VerdictService(VERDICT_MS)
-    given = {"VERDICT_URL": verdicts.url, "CHECK_INTERVAL_S": 1, "VERDICT_BATCH": 1, **settings}
+    given = {"VERDICT_URL": verdicts.url, "VERDICT_ENVIRONMENT": "stable", "VERDICT_BATCH": 1, **settings}
     knobs = {f"CLASSIFEED_MODERATION_{name}": str(value) for name, value in given.items()}
     try:
         with running_suite(knobs, only=["moderation"]) as (suite, _):

@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from classifeed_cleanweb import parts
 from classifeed_cleanweb.bootstrap import build
+from classifeed_cleanweb.domain.review_terms import ReviewTerms
 from classifeed_cleanweb.settings import CleanwebSettings, Receiver
 from classifeed_common.auth import ALL_OWNERS, KeyStore, create_team_token
 from classifeed_common.http.server import HttpServer, address_of, bind
@@ -70,12 +73,15 @@ StartReviews = Callable[..., Awaitable[Reviews]]
 
 
 @pytest.fixture
-async def start_reviews(migrated_database: Any, keys: KeyStore) -> AsyncIterator[StartReviews]:
+async def start_reviews(
+    migrated_database: Any, keys: KeyStore, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[StartReviews]:
     """Yield a factory: `await start_reviews(lease_s=8)`."""
     database = await migrated_database("classifeed_cleanweb")
     closing: list[Callable[[], Awaitable[None]]] = []
 
-    async def make(**settings: Any) -> Reviews:
+    async def make(*, lease_s: float) -> Reviews:
+        monkeypatch.setattr(parts, "ReviewTerms", partial(ReviewTerms, lease_s=lease_s))
         listening = bind("127.0.0.1:0")
         received: dict[str, list[str]] = {}
 
@@ -93,7 +99,6 @@ async def start_reviews(migrated_database: Any, keys: KeyStore) -> AsyncIterator
                 keys_dir=keys.directory,
                 receivers={"classifeed/testing": receiver},
                 drain_notice_s=0,
-                **settings,
             )
         )
         stop = asyncio.Event()

@@ -17,7 +17,7 @@ MUTATIONS: Final = (
         "changed-texts-stay-with-people",
         "Reviews by people",
         "Reviewers get a text that its seller has changed meanwhile.",
-        f"{MODERATION}/store/subjects.sql",
+        f"{MODERATION}/store/offer_texts.sql",
         before="    FROM replaced r\n    JOIN put USING (subject_key)\n",
         after="    FROM replaced r\n    JOIN put USING (subject_key)\n    WHERE false\n",
         tests=(

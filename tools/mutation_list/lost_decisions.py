@@ -30,7 +30,7 @@ MUTATIONS: Final = (
         _MECHANISM,
         "Moderation does not respond to a decision number that it does not have.",
         f"{MODERATION}/app/judging/take_offer_texts.py",
-        before="        await report_lost(tx, self._outbox, sent, kept_days=self._decisions_days)\n",
+        before="        await report_lost(tx, self._deciding.outbox, sent, kept_days=self._decisions_days)\n",
         after="",
         tests=(f"{_ADOPTING}::test_numbers_of_lost_decisions_are_reported_once_they_are_asked_for",),
     ),

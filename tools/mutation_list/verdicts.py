@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import CLEANWEB, MODERATION, MODERATION_TESTS
+from tools.mutation_list.paths import CLEANWEB, COMMON, MODERATION, MODERATION_TESTS
 
 _CALLBACK_TESTS: Final = f"{MODERATION_TESTS}/integration/http/test_callback.py"
 _DELIVERY_TESTS: Final = "services/cleanweb/tests/integration/test_callbacks.py"
@@ -86,7 +86,7 @@ MUTATIONS: Final = (
         "Verdicts",
         "Callers without a token are accepted in every environment, without a rate limit.",
         f"{MODERATION}/http/callback.py",
-        before="anonymous=_ANONYMOUS\n        ),\n        takes_anonymous=takes_anonymous,",
+        before=", anonymous=_ANONYMOUS),\n        takes_anonymous=takes_anonymous,",
         after="),\n        takes_anonymous=True,",
         tests=(f"{_CALLBACK_TESTS}::test_votes_work_while_a_thousand_callbacks_without_a_token_are_refused",),
     ),
@@ -176,10 +176,10 @@ MUTATIONS: Final = (
     Mutation(
         "callback-without-keys-on-the-loopback",
         "Verdicts",
-        "Moderation without keys starts on the loopback and accepts verdicts from any caller.",
-        f"{MODERATION}/bootstrap.py",
-        before='http_keys(settings, required_by="The callback of the verdict service")',
-        after="http_keys(settings)",
+        "Moderation starts on the loopback although there are no keys for the tokens of callbacks.",
+        f"{COMMON}/runner/listening.py",
+        before='        raise ListenError(f"{by} needs {variable}, the folder of token keys.")\n',
+        after="        return KeyStore(Path(variable))\n",
         tests=(f"{_CALLBACK_TESTS}::test_without_keys_it_does_not_start_on_the_loopback_either",),
     ),
     Mutation(
@@ -234,8 +234,8 @@ MUTATIONS: Final = (
         "Verdicts",
         "A change of the rules file takes effect only after a restart.",
         f"{MODERATION}/bootstrap.py",
-        before='Role.together("watch", measured, rules)',
-        after='Role.together("watch", measured)',
+        before='Role.together("watch", judging.measured, parts.rules)',
+        after='Role.together("watch", judging.measured)',
         tests=(
             f"{MODERATION_TESTS}/integration/rules/test_live_rules.py::test_a_change_is_live_and_a_wrong_one_is_not",
         ),
@@ -245,8 +245,8 @@ MUTATIONS: Final = (
         "Verdicts",
         "A change of cleanweb's terms takes effect only after a restart.",
         f"{CLEANWEB}/bootstrap.py",
-        before='Role.together("watch", measured, resumed, rules)',
-        after='Role.together("watch", measured, resumed)',
+        before='Role.together("watch", parts.measured, parts.resumed, parts.rules)',
+        after='Role.together("watch", parts.measured, parts.resumed)',
         tests=(
             "services/cleanweb/tests/integration/test_live_rules.py"
             "::test_a_new_term_is_found_and_a_wrong_file_changes_nothing",

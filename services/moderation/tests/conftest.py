@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any, cast
 from uuid import UUID, uuid4
@@ -20,23 +20,19 @@ from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.context import Context
 from classifeed_common.snapshot import Loaded
 from classifeed_devkit.testing.databases import MigratedDatabase
-from classifeed_moderation.app.decisions.apply_verdicts import Applied, Arrived, Rules, apply_verdicts
-from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
-from classifeed_moderation.app.judging.close_reviews import ReviewCloser
-from classifeed_moderation.app.judging.correct_pending import PendingCorrector
-from classifeed_moderation.app.judging.judge_texts import TextJudge
-from classifeed_moderation.app.judging.queue_texts import TaskQueue
-from classifeed_moderation.app.judging.store_texts import TextStore
-from classifeed_moderation.app.judging.take_offer_texts import TakeOfferTexts
+from classifeed_moderation.app.decisions.apply_verdicts import Applied, Arrived, apply_verdicts
+from classifeed_moderation.app.decisions.record_decisions import Deciding, Rules
 from classifeed_moderation.app.points.create_point import create_point
 from classifeed_moderation.clients.breaker import Breaker
 from classifeed_moderation.clients.verdict_service import HttpVerdictService
+from classifeed_moderation.domain.decisions import Subject
 from classifeed_moderation.domain.points import Author, AuthorRole
 from classifeed_moderation.domain.rules import RuleSet
-from classifeed_moderation.domain.subjects import Kind, point_key
+from classifeed_moderation.domain.subjects import point_key
 from classifeed_moderation.domain.verdicts import Verdict, VerdictList
+from classifeed_moderation.parts.judging import build_judging
+from classifeed_moderation.settings import ModerationSettings
 from classifeed_moderation.store import subjects
-from classifeed_moderation.store.subjects import StoredSubject
 
 END = {"name": "clean_web_moderation_end", "value": True, "entity": "text"}
 RETRY_S = 60.0
@@ -185,12 +181,9 @@ class Moderation:
     is_closed: bool = False
 
     def __post_init__(self) -> None:
-        clock = SystemClock()
-        self.clock: Clock = clock
+        self.clock: Clock = SystemClock()
         self.outbox = Outbox()
-        self.queue = TaskQueue(self.queue_size, {Kind.OFFER: max(self.workers - 1, 1)}, {Kind.OFFER: self.batch})
-        if not self.is_closed:
-            self.queue.open()
+        self.deciding = Deciding(self.outbox, self.clock, lambda: self.rules)
         self.service = HttpVerdictService(
             self.stand_in.url,
             service="maps-core-jams-infopoints",
@@ -199,38 +192,29 @@ class Moderation:
             answer_s=self.answer_s,
             issue_token=lambda: "the-token",
         )
-        self.recorder = VerdictRecorder(
+        self.breaker = Breaker(self.clock, failures=self.breaker_failures, probe_s=PROBE_S, most=self.workers)
+        judging = build_judging(
+            ModerationSettings(
+                workers=self.workers,
+                retry_interval_s=RETRY_S,
+                max_pending_duration_s=PENDING_S,
+                kept_verdicts_s=int(self.kept_s),
+                verdict_batch=self.batch,
+                verdict_environment="stable",
+            ),
             self.database,
-            self.outbox,
-            clock,
-            current_rules=lambda: self.rules,
-            max_pending_duration_s=PENDING_S,
-            gathered_items=max((self.workers - 1) // 2, 1),
+            self.deciding,
+            self.service,
             on_decided=self.outbox.wake,
-            on_due=lambda: self.corrector.wake(),  # noqa: PLW0108 - it comes later
-        )
-        self.corrector = PendingCorrector(
-            self.database,
-            self.queue,
-            self.recorder,
+            breaker=self.breaker,
+            queue_size=self.queue_size,
             check_interval_s=self.check_s,
-            retry_interval_s=RETRY_S,
-            kept_verdicts_s=self.kept_s,
         )
-        self.breaker = Breaker(clock, failures=self.breaker_failures, probe_s=PROBE_S, most=self.workers)
-        self.judge = TextJudge(self.queue, self.service, self.recorder, self.breaker, workers=self.workers)
-        self.closer = ReviewCloser(self.database, self.service, clock, check_interval_s=self.check_s, batch=self.batch)
-        self.texts = TextStore(self.queue, self.outbox, clock, retry_interval_s=RETRY_S)
-        self.take_offer_texts = TakeOfferTexts(
-            self.queue,
-            self.outbox,
-            clock,
-            current_rules=lambda: self.rules,
-            retry_interval_s=RETRY_S,
-            kept_verdicts_s=self.kept_s,
-            decisions_days=400,
-            on_due=self.corrector.wake,
-        )
+        self.queue, self.record_verdicts, self.corrector = judging.queue, judging.record_verdicts, judging.corrector
+        self.judge, self.closer, self.store_texts = judging.judge, judging.closer, judging.store_texts
+        self.take_offer_texts = judging.take_offer_texts
+        if not self.is_closed:
+            self.queue.open()
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -257,7 +241,7 @@ class Moderation:
         point_id = point_id or uuid4()
         await create_point(
             self.database,
-            self.texts,
+            self.store_texts,
             self.rules.value,
             point_id=point_id,
             author=Author(author, role),
@@ -269,7 +253,7 @@ class Moderation:
         )
         return point_id
 
-    async def subject(self, key: str | UUID) -> StoredSubject:
+    async def subject(self, key: str | UUID) -> Subject:
         async with self.database.connection() as connection:
             found = await subjects.find_subject(connection, point_key(key) if isinstance(key, UUID) else key)
         assert found is not None
@@ -279,18 +263,16 @@ class Moderation:
         """Apply verdicts as a callback sends them."""
         verdict_list = VerdictList(tuple(Verdict(name) for name in sorted(names)), has_end)
         async with self.database.transaction() as tx:
-            return await apply_verdicts(
-                tx,
-                [Arrived(str(key), verdict_list, request_id)],
-                rules=self.rules,
-                outbox=self.outbox,
-                decided_at=self.clock.now(),
-            )
+            return await apply_verdicts(tx, [Arrived(str(key), verdict_list, request_id)], self.deciding)
+
+    def deciding_by(self, rules: Rules) -> Deciding:
+        """Return what decisions by other rules need."""
+        return replace(self.deciding, current_rules=lambda: rules)
 
     async def record(self, key: str | UUID, *names: str) -> None:
         """Record verdicts like the callback, together with others that arrive meanwhile."""
         verdict_list = VerdictList(tuple(Verdict(name) for name in sorted(names)), has_end=True)
-        await self.recorder.record([Arrived(str(key), verdict_list)])
+        await self.record_verdicts([Arrived(str(key), verdict_list)])
 
     async def refuse_decisions(self, key: str | UUID) -> None:
         """Make the database refuse decisions about a text from now on."""

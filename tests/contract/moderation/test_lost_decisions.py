@@ -32,8 +32,10 @@ from classifeed_devkit.testing.recovery import until
 from classifeed_devkit.testing.topics import begin_at_ends
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, MODERATION_OUTCOMES, MODERATION_REQUESTS, PICTURES_RESULTS
 from classifeed_moderation import bootstrap as moderation_bootstrap
+from classifeed_moderation import parts
 from classifeed_moderation.consumers.requests import GROUP as MODERATION_GROUP
 from classifeed_moderation.domain.subjects import offer_key
+from classifeed_moderation.parts.judging import build_judging
 from classifeed_moderation.settings import ModerationSettings
 from classifeed_offers import bootstrap as offers_bootstrap
 from classifeed_offers.consumers.outcomes import GROUP as OUTCOMES_GROUP
@@ -142,9 +144,8 @@ async def both(
     moderation = await migrated_database("classifeed_moderation")
     settings: dict[str, Any] = {"kafka_bootstrap": kafka.bootstrap, "keys_dir": keys.directory, "drain_notice_s": 0}
     offers_settings = OffersSettings(dsn=offers.dsn, receiver_address=NOBODY, pictures=False, **settings)
-    moderation_settings = ModerationSettings(
-        dsn=moderation.dsn, fake_clean_web="on", fake_delay_s=0, check_interval_s=0.2, **settings
-    )
+    monkeypatch.setattr(parts, "build_judging", partial(build_judging, check_interval_s=0.2))
+    moderation_settings = ModerationSettings(dsn=moderation.dsn, fake_clean_web="on", **settings)
     await offers_bootstrap.prepare(offers_settings)
     await moderation_bootstrap.prepare(moderation_settings)
     for topic, group in (

@@ -34,10 +34,12 @@ from classifeed_devkit.testing.recovery import until
 from classifeed_devkit.testing.topics import begin_at_ends
 from classifeed_domain.topics import MODERATION_REQUESTS
 from classifeed_moderation import bootstrap as moderation_bootstrap
+from classifeed_moderation import parts
 from classifeed_moderation.app.judging import close_reviews
 from classifeed_moderation.clients.verdict_service import HttpVerdictService, Outcome, Response
 from classifeed_moderation.consumers.requests import GROUP
 from classifeed_moderation.domain.subjects import Kind, Task, hash_text, offer_key
+from classifeed_moderation.parts.judging import build_judging
 from classifeed_moderation.settings import ModerationSettings
 
 SERVICE, ENVIRONMENT = "classifeed", "testing"
@@ -225,6 +227,7 @@ async def both(
     keys: KeyStore,
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Both]:
+    monkeypatch.setattr(parts, "build_judging", partial(build_judging, check_interval_s=0.2))
     monkeypatch.setattr(close_reviews, "_RETRY_S", 1.0)  # a key that an equal text holds back
     database = await migrated_database("classifeed_moderation")
     cleanweb_database = await migrated_database("classifeed_cleanweb")
@@ -236,7 +239,6 @@ async def both(
         verdict_url=f"http://127.0.0.1:{cleanweb_port}",
         verdict_batch=100,
         retry_interval_s=1,
-        check_interval_s=0.2,
         drain_notice_s=0,
     )
     await moderation_bootstrap.prepare(settings)

@@ -24,7 +24,7 @@ from classifeed_common.runner import readiness
 from classifeed_common.settings import ServiceSettings
 from classifeed_common.telemetry.tracing import Tracing
 from classifeed_jobs.worker import listener
-from classifeed_moderation.clients import verdict_service
+from classifeed_moderation.clients import configured, verdict_service
 from classifeed_moderation.settings import ModerationSettings
 from tests.docs.pages import REFERENCE
 
@@ -74,7 +74,7 @@ _SECONDS: dict[str, list[float]] = {
     "the head of a request": [ConnectionLimits().head_s],
     "a client to take a piece of a response that is ready (64 KB)": [ConnectionLimits().write_s],
     "the rest of a body that the service does not read": [ConnectionLimits().discard_s],
-    "a connection to the verdict service": [float(ModerationSettings.model_fields["connect_s"].default)],
+    "a connection to the verdict service": [configured.CONNECT_S],
     "a response of the verdict service": [
         float(ModerationSettings.model_fields["answer_s"].default),
         verdict_service._OVERHEAD_S,

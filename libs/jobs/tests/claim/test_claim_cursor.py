@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from classifeed_jobs import pacing
-from classifeed_jobs.claim import scan_cursor
+from classifeed_jobs.claim import claim_cursor
 from classifeed_jobs.claim.claim_cursor import ClaimCursor, Scan
 
 _LONG = 60.0
@@ -95,10 +95,10 @@ def test_a_scan_filled_with_promoted_jobs_has_not_seen_all_of_them() -> None:
 
 def test_of_very_many_promoted_jobs_the_last_ones_are_remembered() -> None:
     found = _after(_LONG, p100=20)
-    for microsecond in range(scan_cursor._PROMOTED_MAX + 7):
+    for microsecond in range(claim_cursor._PROMOTED_MAX + 7):
         found.promoted(100, _at(1) + timedelta(microseconds=microsecond))
-    assert len(found._promoted) == scan_cursor._PROMOTED_MAX
-    assert len(_ranges(found.parameters())) == scan_cursor._PROMOTED_MAX + 2
+    assert len(found._promoted) == claim_cursor._PROMOTED_MAX
+    assert len(_ranges(found.parameters())) == claim_cursor._PROMOTED_MAX + 2
 
 
 def test_nothing_is_remembered_while_scans_are_short() -> None:
@@ -143,6 +143,6 @@ def test_of_many_priorities_the_last_ones_met_are_remembered() -> None:
     _record(found, {"is_full_scan": False}, p24=2)
     _record(found, {"is_full_scan": False}, p99=2)
     lows = [low for low, _, _, _ in _ranges(found.parameters())][1:]
-    assert len(lows) == scan_cursor._LEVELS_MAX
+    assert len(lows) == claim_cursor._LEVELS_MAX
     assert {"24", "99", "39"} <= set(lows)
     assert "25" not in lows

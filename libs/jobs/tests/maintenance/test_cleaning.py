@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from classifeed_common.db import Tx
@@ -57,3 +57,14 @@ async def test_the_clock_can_be_given(bench: Bench) -> None:
     assert await clean_up.run(bench.db, datetime(2020, 1, 6, tzinfo=UTC)) == 5
     assert await clean_up.run(bench.db, datetime(2020, 1, 6, tzinfo=UTC)) == 0
     assert await bench.value("SELECT count(*) FROM leaves") == 5
+
+
+async def test_rows_are_deleted_by_their_age(bench: Bench) -> None:
+    await bench.execute("CREATE TABLE leaves (fell_at timestamptz)")
+    fell = "'2020-01-01'::timestamptz + s * interval '1 day'"
+    await bench.execute(f"INSERT INTO leaves SELECT {fell} FROM generate_series(0, 9) s")
+    statement = """DELETE FROM leaves
+        WHERE ctid = ANY(ARRAY(SELECT ctid FROM leaves WHERE fell_at < %(before)s LIMIT %(limit)s))"""
+    clean_up = CleanUp.by_age("t.clean-up", {statement: timedelta(days=2)})
+    assert await clean_up.run(bench.db, datetime(2020, 1, 8, tzinfo=UTC)) == 5
+    assert await bench.value("SELECT min(fell_at) = '2020-01-06' FROM leaves")

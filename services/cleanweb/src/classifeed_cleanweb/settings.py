@@ -38,7 +38,8 @@ class CleanwebSettings(ServiceJobSettings):
     )
     auto_pass: bool = Field(
         default=False,
-        description="Whether a text without findings and with a low score passes without a review.",
+        description="Whether a text without findings and with a low score passes without a review. Turn it on if there "
+        "are no reviewers.",
     )
     pass_score: float = Field(
         default=1,
@@ -47,27 +48,16 @@ class CleanwebSettings(ServiceJobSettings):
         description="Highest score of the model with which a text may pass without a review; 1: the score does not "
         "count, because the model rates too many clean texts as bad.",
     )
-    kept_reviews_s: int = Field(
-        default=30 * 24 * 3600, ge=0, description="Seconds that reviews are kept for equal texts."
-    )
-    lease_s: float = Field(
-        default=300,
-        gt=0,
-        description="Seconds that a reviewer holds a text before another reviewer may get it.",
-    )
     review_deadline_s: float = Field(
-        default=3600, gt=0, description="Age in seconds from which a waiting review counts as late."
+        default=3600,
+        gt=0,
+        description="Age in seconds from which a waiting review counts as late. Set it to what you promise to sellers.",
     )
     opinion_cost: float = Field(
         default=0,
         ge=0,
         description="Cost of a reviewer's opinion, in the currency of your accounts; 0: no costs are shown.",
     )
-    give_up_s: float = Field(
-        default=72 * 3600, gt=0, description="Seconds that a callback is retried before it is given up."
+    requests_days: int = Field(
+        default=30, ge=1, description="Days that completed requests are kept. It decides the size of tables."
     )
-    requests_days: int = Field(default=30, ge=1, description="Days that completed requests are kept.")
-    requests_s: float = Field(
-        default=5000, gt=0, description="Maximum requests per second and caller; further ones get 429."
-    )
-    lease_ttl_s: float = Field(default=10, gt=0, description="Lease of a role that one process runs, in seconds.")

@@ -17,7 +17,14 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2 import ListCallbacksRequest, Re
 from classifeed_cleanweb.app.claim_review import claim_review
 from classifeed_cleanweb.app.submit_opinion import submit_opinion
 from classifeed_cleanweb.clients.receivers import Receivers
-from classifeed_cleanweb.jobs.callback import TASK, CallbackArgs, end_unfinished, enqueue_callback, register_callback
+from classifeed_cleanweb.jobs.callback import (
+    GIVE_UP_S,
+    TASK,
+    CallbackArgs,
+    end_unfinished,
+    enqueue_callback,
+    register_callback,
+)
 from classifeed_cleanweb.settings import Receiver
 from classifeed_cleanweb.store import callbacks, reviews
 from classifeed_cleanweb.store.reviews import NewRequest, Reviewed
@@ -31,7 +38,6 @@ from classifeed_jobs.testing import lost_lease
 from ..conftest import Inbox, Start
 
 HOUR_S = 3600.0
-GIVE_UP_S = 72 * HOUR_S
 WHO = ("classifeed", "testing")
 KEY = "offer/seller/default/1"
 RUN = """
@@ -64,7 +70,7 @@ class Courier:
         receiver = Receiver(url=f"http://127.0.0.1:{inbox.port}/callback", audience="moderation")
         self.receivers = Receivers({"/".join(WHO): receiver}, None)
         registry = Registry()
-        register_callback(registry, database, self.receivers, give_up_s=GIVE_UP_S)
+        register_callback(registry, database, self.receivers)
         self.task = registry[TASK]
 
     async def add(self, *verdicts: str, key: str = KEY, store: JobStore | None = None) -> int:

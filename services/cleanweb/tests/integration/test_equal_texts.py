@@ -89,13 +89,13 @@ async def test_a_text_that_comes_as_its_review_ends_is_known(start: Start, inbox
 
 
 async def test_kept_reviews_age_out(start: Start) -> None:
-    cleanweb = await start(kept_reviews_s=3600)
+    cleanweb = await start()
     await cleanweb.process("A wooden lamp", key=OFFER)
     for reviewer in ("anna", "ben"):
         await review_as(cleanweb, reviewer, "text_toloka_spam")
     kept = (await cleanweb.process("A wooden lamp", key="offer/s/n/2~00"))["result"]["verdicts"]
     assert kept[0]["reviewers"] == ["anna", "ben"], "neither may decide an appeal about the equal text"
-    await cleanweb.rows("UPDATE kept_verdicts SET stored_at = stored_at - interval '2 h' RETURNING 1")
+    await cleanweb.rows("UPDATE kept_verdicts SET stored_at = stored_at - interval '30 days' RETURNING 1")
     assert (await cleanweb.process("A wooden lamp", key="offer/s/n/3~00"))["result"] == TIMEOUT
     assert await cleanweb.rows(OPEN) == [(1,)]
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from classifeed_cleanweb.http import requests as requests_module
 from classifeed_common.auth import ALL_OWNERS, create_team_token
 from classifeed_common.http.api.request_limits import RequestRate
 from classifeed_common.http.pages import guarding
@@ -54,7 +55,8 @@ async def test_no_rpc_holds_the_event_loop(start: Start) -> None:
 @pytest.mark.timeout(600)
 async def test_no_route_holds_the_event_loop(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guarding, "_RATE", RATE)
-    cleanweb = await start(requests_s=10_000)
+    monkeypatch.setattr(requests_module, "REQUESTS_S", 10_000)
+    cleanweb = await start()
     requests = {name: post(cleanweb, "/v2/", body) for name, body in bodies().items()}
     cookie = {"Cookie": cookie_of(cleanweb)}
     requests["review page"] = {"method": "GET", "url": "/reviews/common_toloka", "headers": cookie}

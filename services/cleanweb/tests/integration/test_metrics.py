@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 
-from classifeed_cleanweb import bootstrap
+from classifeed_cleanweb import parts
 from classifeed_cleanweb.metrics import METRICS
 from classifeed_devkit.testing.recovery import until
 
@@ -21,7 +21,7 @@ PREFIX = "classifeed_cleanweb_"
 
 @pytest.fixture(autouse=True)
 def often_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bootstrap, "_MEASURE_S", 0.1)
+    monkeypatch.setattr(parts, "_MEASURE_S", 0.1)
 
 
 def value(name: str, **labels: str) -> float:

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from classifeed.cleanweb.v1.cleanweb_service_pb2 import ClaimReviewRequest, SubmitOpinionRequest
-from classifeed_cleanweb import bootstrap
+from classifeed_cleanweb import parts
 from classifeed_cleanweb.store.tables import metadata
 from classifeed_common.db import Database
 from classifeed_devkit.testing.databases import DatabaseServer, TableBackup
@@ -91,8 +91,8 @@ async def test_each_text_gets_its_verdicts_and_nothing_is_left_over(
     monkeypatch: pytest.MonkeyPatch,
     group: str,
 ) -> None:
-    monkeypatch.setattr(bootstrap, "_RESUMED_AFTER_S", 0.2)
-    monkeypatch.setattr(bootstrap, "_MEASURE_S", 0.2)
+    monkeypatch.setattr(parts, "_RESUMED_AFTER_S", 0.2)
+    monkeypatch.setattr(parts, "_MEASURE_S", 0.2)
     cleanweb = await start()
     texts = Texts(cleanweb, inbox)
     await texts.request("half reviewed")

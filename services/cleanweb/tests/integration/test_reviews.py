@@ -20,7 +20,7 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2 import (
     SubmitOpinionRequest,
 )
 from classifeed_cleanweb.domain.projects import TURKEY, agree, projects_of
-from classifeed_cleanweb.store.reviews import SQL
+from classifeed_cleanweb.store.cleaning import _SQL
 from classifeed_devkit.testing.recovery import until
 
 from ..conftest import Cleanweb, Inbox, Start, request_of
@@ -111,7 +111,7 @@ async def test_a_third_one_decides_where_two_disagree(start: Start, inbox: Inbox
 
 
 async def test_no_text_has_two_reviewers_and_a_lost_one_comes_back(start: Start) -> None:
-    first, second = await start(lease_s=600), await start(lease_s=600)
+    first, second = await start(), await start()
     for number in range(6):
         await first.process(f"lamp {number}", key=f"offer/s/n/{number}~00")
     claimed = await asyncio.gather(
@@ -243,7 +243,7 @@ async def test_old_requests_and_kept_verdicts_go(start: Start) -> None:
         await review_as(cleanweb, reviewer)
     before = datetime.now(UTC) + timedelta(minutes=1)
     for statement in ("delete_requests", "delete_kept"):
-        sql = SQL[statement] + (" RETURNING 1" if "RETURNING" not in SQL[statement] else "")
+        sql = _SQL[statement] + (" RETURNING 1" if "RETURNING" not in _SQL[statement] else "")
         deleted = sql.replace("%(before)s", "%s").replace("%(limit)s", "10")
         assert await cleanweb.rows(deleted, before) == [(1,)]
     assert await cleanweb.rows("SELECT text FROM requests") == [("A wooden table",)]

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -27,8 +28,11 @@ from classifeed_devkit.testing.http import loopback_client
 from classifeed_devkit.testing.recovery import until
 from classifeed_devkit.testing.topics import begin_at_ends
 from classifeed_domain.topics import MODERATION_REQUESTS
+from classifeed_moderation import parts
 from classifeed_moderation.bootstrap import build, prepare
+from classifeed_moderation.clients import configured
 from classifeed_moderation.consumers.requests import GROUP
+from classifeed_moderation.parts.judging import build_judging
 from classifeed_moderation.settings import ModerationSettings
 
 from ..conftest import StandIn
@@ -111,8 +115,11 @@ async def service(
     environment: str,
     rules_file: Path | None,
     options: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Service]:
     database = await migrated_database("classifeed_moderation")
+    monkeypatch.setattr(parts, "build_judging", partial(build_judging, check_interval_s=0.2))
+    monkeypatch.setattr(configured, "CONNECT_S", 60)  # no request fails on a busy machine
     settings = ModerationSettings(
         dsn=database.dsn,
         kafka_bootstrap=kafka.bootstrap,
@@ -120,10 +127,8 @@ async def service(
         verdict_url=stand_in.url,
         verdict_environment=environment,
         rules_file=rules_file,
-        check_interval_s=0.2,
         drain_notice_s=0,
-        # Long timeouts, so that no request fails on a busy machine.
-        **({"connect_s": 60, "answer_s": 60} | options),
+        **({"answer_s": 60} | options),
     )
     await prepare(settings)
     await begin_at_ends(database, kafka.bootstrap, GROUP, MODERATION_REQUESTS)

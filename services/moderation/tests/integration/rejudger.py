@@ -20,10 +20,10 @@ from classifeed.moderation.v1.subject_pb2 import (
 from classifeed_common.snapshot import Loaded
 from classifeed_devkit.testing.recovery import until
 from classifeed_jobs import JobStore, Registry, Worker
-from classifeed_moderation.app.decisions.apply_verdicts import Rules
+from classifeed_moderation.app.decisions.record_decisions import Rules
 from classifeed_moderation.domain.rules import RuleSet
 from classifeed_moderation.jobs.rejudge import QUEUE, register_rejudge
-from classifeed_moderation.rpc.moderation_service.rejudging import Rejudging
+from classifeed_moderation.rpc.moderation_service.rejudging import RejudgementMethods
 
 from ..conftest import NO_CONTEXT, Moderation
 
@@ -130,9 +130,9 @@ class Rejudger:
     def __init__(self, moderation: Moderation, rules: Rules) -> None:
         self.moderation = moderation
         self.tasks = Registry()
-        register_rejudge(self.tasks, moderation.outbox, moderation.clock, current_rules=lambda: rules)
+        register_rejudge(self.tasks, moderation.deciding_by(rules))
         self.store = JobStore(tasks=self.tasks)
-        self.rpc = Rejudging(moderation.database, self.store)
+        self.rpc = RejudgementMethods(moderation.database, self.store)
 
     async def begin(
         self, request_id: str = "r", *, dry_run: bool = False, kind: SubjectKind = SUBJECT_KIND_UNSPECIFIED

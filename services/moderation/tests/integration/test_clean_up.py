@@ -6,12 +6,12 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from classifeed_devkit.testing.locks import comes_to_wait
-from classifeed_moderation.app.clean_up import _SQL
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.app.points.remove_point import remove_point
 from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.points import Author, AuthorRole
 from classifeed_moderation.domain.subjects import Status
+from classifeed_moderation.store.cleaning import _SQL
 
 from ..conftest import Moderation
 from .decisions.test_verdicts import KEY, send
@@ -42,7 +42,7 @@ async def fill(moderation: Moderation) -> None:
         await vote_point(moderation.database, point_id=point_id, author_id="a", is_for=True)
         await comment_point(
             moderation.database,
-            moderation.texts,
+            moderation.store_texts,
             point_id=point_id,
             author=Author("a", AuthorRole.USER),
             text="hm",

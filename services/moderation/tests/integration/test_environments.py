@@ -13,7 +13,10 @@ import yaml
 from classifeed.points.v1.point_pb2 import Author, Location
 from classifeed.points.v1.point_service_pb2 import AddCommentRequest, GetPointRequest, ListPointsRequest
 from classifeed_devkit.testing.recovery import until
+from classifeed_moderation.clients import configured
+from classifeed_moderation.clients.fake_verdicts import FakeVerdicts
 from classifeed_moderation.metrics import REQUESTS
+from classifeed_moderation.parts import judging
 
 from ..conftest import END, PEOPLE, result, verdict
 from .conftest import Service
@@ -26,32 +29,40 @@ async def statuses(service: Service) -> set[str]:
     return {status for (status,) in await service.rows("SELECT DISTINCT status FROM subjects")}
 
 
-@pytest.mark.parametrize(
-    ("options", "outcome", "status"),
-    [
-        ({"fake_clean_web": "on", "fake_delay_s": 0, "fake_forbidden_percent": 0}, "verdicts", "APPROVED"),
-        ({"fake_clean_web": "on", "fake_delay_s": 0, "fake_forbidden_percent": 100}, "verdicts", "DISAPPROVED"),
-        ({"fake_clean_web": "on", "fake_delay_s": 0, "fake_people_percent": 95}, "people", "PENDING"),
-        (
-            {"fake_clean_web": "on", "fake_delay_s": 0, "fake_failed_percent": 100, "fake_forbidden_percent": 0},
-            "fault",
-            "PENDING",
-        ),
-    ],
-)
-async def test_made_up_verdicts_go_the_way_of_others_and_no_request_leaves(
-    service: Service, outcome: str, status: str
-) -> None:
-    before = REQUESTS.labels(outcome)._value.get()
-    for number in range(20):
-        await service.create(f"text {number}")
-    await until(lambda: REQUESTS.labels(outcome)._value.get() - before >= 15)
+class TestGeneratedVerdicts:
+    """Verdicts that this process generates instead of requests."""
 
-    async def is_recorded() -> bool:
-        return status in await statuses(service)
+    @pytest.fixture(
+        params=[
+            ({"forbidden_percent": 0}, "verdicts", "APPROVED"),
+            ({"forbidden_percent": 100}, "verdicts", "DISAPPROVED"),
+            ({"people_percent": 95}, "people", "PENDING"),
+            ({"failed_percent": 100, "forbidden_percent": 0}, "fault", "PENDING"),
+        ]
+    )
+    def generated(self, request: pytest.FixtureRequest) -> tuple[dict[str, int], str, str]:
+        shares: tuple[dict[str, int], str, str] = request.param
+        return shares
 
-    await until(is_recorded)
-    assert service.stand_in.requests == []
+    @pytest.fixture
+    def options(self, generated: tuple[dict[str, int], str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+        monkeypatch.setattr(configured, "FakeVerdicts", lambda clock: FakeVerdicts(clock, delay_s=0, **generated[0]))
+        return {"fake_clean_web": "on"}
+
+    async def test_made_up_verdicts_go_the_way_of_others_and_no_request_leaves(
+        self, service: Service, generated: tuple[dict[str, int], str, str]
+    ) -> None:
+        _, outcome, status = generated
+        before = REQUESTS.labels(outcome)._value.get()
+        for number in range(20):
+            await service.create(f"text {number}")
+        await until(lambda: REQUESTS.labels(outcome)._value.get() - before >= 15)
+
+        async def is_recorded() -> bool:
+            return status in await statuses(service)
+
+        await until(is_recorded)
+        assert service.stand_in.requests == []
 
 
 @pytest.mark.parametrize("environment", ["load"])
@@ -63,13 +74,20 @@ async def test_in_load_texts_are_stored_and_wait_and_no_request_leaves(service: 
     assert service.stand_in.requests == []
 
 
-@pytest.mark.parametrize("options", [{"testing_requests_s": 5.0}])
-async def test_in_testing_requests_keep_their_own_limit(service: Service) -> None:
-    for number in range(15):
-        await service.create(f"text {number}")
-    await until(lambda: len(service.stand_in.requests) >= 15)
-    arrived_s = [request.at_s for request in service.stand_in.requests]
-    assert arrived_s[14] - arrived_s[0] >= 14 / 5 - 1, "but for the way of the first one"
+class TestPaced:
+    """Requests in the environment testing."""
+
+    @pytest.fixture
+    def options(self, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+        monkeypatch.setattr(judging, "TESTING_REQUESTS_S", 5)
+        return {}
+
+    async def test_in_testing_requests_keep_their_own_limit(self, service: Service) -> None:
+        for number in range(15):
+            await service.create(f"text {number}")
+        await until(lambda: len(service.stand_in.requests) >= 15)
+        arrived_s = [request.at_s for request in service.stand_in.requests]
+        assert arrived_s[14] - arrived_s[0] >= 14 / 5 - 1, "but for the way of the first one"
 
 
 @pytest.mark.parametrize("environment", ["stable", "testing"])

@@ -17,6 +17,7 @@ from classifeed_devkit.testing.measuring.event_loop import (
     too_long,
 )
 from classifeed_domain.policy import POLICY
+from classifeed_moderation.http import callback
 
 from .conftest import PATH, TOKEN, Service
 
@@ -25,8 +26,9 @@ BODY_BYTES = 1 << 20
 
 
 @pytest.fixture
-def options() -> dict[str, Any]:
-    return {"callbacks_s": 10_000}
+def options(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.setattr(callback, "CALLBACKS_S", 10_000)
+    return {}
 
 
 def span(number: int) -> dict[str, Any]:

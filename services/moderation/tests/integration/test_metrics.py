@@ -250,11 +250,9 @@ async def test_breaker(make_moderation: MakeModeration) -> None:
 async def roll_back(moderation: Moderation, arrived: Arrived) -> None:
     """Apply verdicts and store an exempt text, in a transaction that is rolled back."""
     async with moderation.database.transaction() as tx:
-        await apply_verdicts(
-            tx, [arrived], rules=moderation.rules, outbox=moderation.outbox, decided_at=moderation.clock.now()
-        )
+        await apply_verdicts(tx, [arrived], moderation.deciding)
         text = NewSubject(str(uuid4()), Kind.COMMENT, "seen", (), Status.APPROVED)
-        await moderation.texts.add(tx, [text], exemption="trusted_author")
+        await moderation.store_texts(tx, [text], exemption="trusted_author")
         raise psycopg.Rollback
 
 

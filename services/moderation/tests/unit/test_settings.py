@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import Counter
-from typing import Any
 
 import pytest
 
+from classifeed_common.auth import KeyStore
 from classifeed_common.clock import FakeClock, SystemClock
+from classifeed_moderation.clients import configured
 from classifeed_moderation.clients.configured import verdict_service_of
+from classifeed_moderation.clients.fake_verdicts import FakeVerdicts
 from classifeed_moderation.clients.verdict_service import Outcome
 from classifeed_moderation.domain.subjects import Kind, Task, hash_text
 from classifeed_moderation.settings import ModerationSettings
@@ -18,10 +20,7 @@ from classifeed_moderation.settings import ModerationSettings
 DEFAULTS = {
     "retry_interval_s": 60,
     "max_pending_duration_s": 600,
-    "check_interval_s": 10,
     "workers": 512,
-    "queue_size": 10_000,
-    "connect_s": 1,
     "answer_s": 5,
     "verdict_environment": "testing",
     "fake_clean_web": "off",
@@ -29,7 +28,6 @@ DEFAULTS = {
     "points_while_silent": "wait",
     "comments_while_silent": "wait",
 }
-NO_DELAY: dict[str, Any] = {"fake_clean_web": "on", "fake_delay_s": 0}
 
 
 def tasks(count: int) -> list[Task]:
@@ -48,8 +46,7 @@ def test_defaults_are_those_of_the_protocol() -> None:
 
 
 async def test_made_up_verdicts_have_the_shares_that_are_set() -> None:
-    shares: dict[str, Any] = {"fake_forbidden_percent": 20, "fake_people_percent": 30, "fake_failed_percent": 10}
-    service = verdict_service_of(ModerationSettings(**NO_DELAY, **shares), SystemClock(), caller="moderation")
+    service = FakeVerdicts(SystemClock(), delay_s=0, forbidden_percent=20, people_percent=30, failed_percent=10)
     responses = await service.request(tasks(4000))
     found = Counter("forbidden" if response.verdict_list.verdicts else response.outcome.value for response in responses)
     expected = {"forbidden": 800, "people": 1200, "fault": 400, "verdicts": 1600}
@@ -57,9 +54,9 @@ async def test_made_up_verdicts_have_the_shares_that_are_set() -> None:
     assert await service.request(tasks(4000)) == responses, "the same text gets the same verdict"
 
 
-async def test_made_up_verdicts_take_their_time() -> None:
+async def test_made_up_verdicts_take_their_time(keys: KeyStore) -> None:
     clock = FakeClock()
-    service = verdict_service_of(ModerationSettings(fake_clean_web="on", fake_delay_s=0.2), clock, caller="moderation")
+    service = verdict_service_of(ModerationSettings(fake_clean_web="on"), clock, keys)
     requesting = asyncio.create_task(service.request(tasks(1)))
     await asyncio.sleep(0)
     await clock.advance(0.19)
@@ -70,21 +67,19 @@ async def test_made_up_verdicts_take_their_time() -> None:
 
 
 def test_shares_of_more_than_all_are_refused() -> None:
-    settings = ModerationSettings(**NO_DELAY, fake_forbidden_percent=60, fake_people_percent=60)
     with pytest.raises(ValueError, match="120 % together"):
-        verdict_service_of(settings, SystemClock(), caller="moderation")
+        FakeVerdicts(SystemClock(), forbidden_percent=60, people_percent=60)
 
 
-async def test_a_connection_takes_no_longer_than_its_limit() -> None:
+async def test_a_connection_takes_no_longer_than_its_limit(keys: KeyStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(configured, "CONNECT_S", 0.2)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
         waiting = [socket.socket() for _ in range(4)]
         for each in waiting:  # fill the backlog of connections, which is not accepted
             each.setblocking(False)
             each.connect_ex(server.getsockname())
-        settings = ModerationSettings(
-            verdict_url=f"http://127.0.0.1:{server.getsockname()[1]}", connect_s=0.2, answer_s=600
-        )
-        service = verdict_service_of(settings, SystemClock(), caller="moderation")
+        settings = ModerationSettings(verdict_url=f"http://127.0.0.1:{server.getsockname()[1]}", answer_s=600)
+        service = verdict_service_of(settings, SystemClock(), keys)
         [response] = await service.request(tasks(1))
         for each in waiting:
             each.close()

@@ -67,17 +67,33 @@ def http_keys(settings: ServiceSettings, *, required_by: str = "") -> KeyStore |
     """Return the keys for tokens of HTTP callers; None: only this machine can call, and no setting requires tokens.
 
     Args:
+        settings: settings of the service.
         required_by: setting that requires tokens on the loopback, too; empty: none does.
 
     Raises:
         ListenError: there are no keys.
     """
-    if settings.keys_dir is not None:
-        return KeyStore(settings.keys_dir) if required_by or not is_loopback(settings.http_listen) else None
     if required_by:
+        return required_keys(settings, by=required_by)
+    if settings.keys_dir is None or is_loopback(settings.http_listen):
+        return None  # require_keys allows the loopback only
+    return KeyStore(settings.keys_dir)
+
+
+def required_keys(settings: ServiceSettings, *, by: str) -> KeyStore:
+    """Return the keys of a service that requires tokens on the loopback, too.
+
+    Args:
+        settings: settings of the service.
+        by: setting or part that requires them, as the subject of a sentence.
+
+    Raises:
+        ListenError: there are no keys.
+    """
+    if settings.keys_dir is None:
         variable = variable_of(type(settings), "keys_dir")
-        raise ListenError(f"{required_by} needs {variable}, the folder of token keys.")
-    return None  # require_keys allows the loopback only
+        raise ListenError(f"{by} needs {variable}, the folder of token keys.")
+    return KeyStore(settings.keys_dir)
 
 
 def write_run_file(path: Path, *, service: str, grpc: str, http: str, roles: Iterable[str]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 
 from classifeed_common.db import Database, Tx
@@ -24,6 +25,7 @@ the cursor (None at the start). It must be idempotent, as it may be called again
 services between its transactions, but not inside them."""
 
 HOURLY_S: Final = 3600
+_ROWS: Final = 2000
 
 
 class Upkeep(Protocol):
@@ -57,6 +59,19 @@ class CleanUp:
     name: str
     steps: Sequence[CleanStep]
     every_s: int = HOURLY_S
+
+    @classmethod
+    def by_age(cls, name: str, ages: Mapping[str, timedelta]) -> CleanUp:
+        """Return a clean-up that deletes rows by their age.
+
+        Args:
+            name: Name of its queue, task and schedule.
+            ages: Age from which a statement deletes rows, by its SQL with the parameters `before` (a time) and `limit`.
+        """
+        return cls(
+            name,
+            [until_nothing_is_left(partial(_delete_aged, *each), limit=_ROWS) for each in ages.items()],
+        )
 
     @property
     def schedule(self) -> Schedule:
@@ -101,3 +116,7 @@ def until_nothing_is_left(take: Callable[[Tx, datetime, int], Awaitable[int]], *
         return Slice(next=True if taken >= limit else None, processed=taken)
 
     return step
+
+
+async def _delete_aged(statement: str, age: timedelta, tx: Tx, at: datetime, limit: int) -> int:
+    return (await tx.execute(statement, {"before": at - age, "limit": limit})).rowcount

@@ -34,9 +34,6 @@ class Queues(NamedTuple):
 async def describe_queues(database: Database, terms: ReviewTerms) -> Queues:
     """Return the four projects and the last seven days."""
     async with database.transaction(timeout_s=remaining_s()) as tx:
-        found = await reviews.count_queues(tx, deadline_s=terms.deadline_s)
+        projects = await reviews.count_queues(tx, PROJECTS, deadline_s=terms.deadline_s)
         days = await reviews.count_opinions(tx, days=DAYS, time_zone=terms.time_zone)
-    return Queues(
-        [found.get(name, QueueFigures(name, 0, 0.0, 0, 0)) for name in PROJECTS],
-        [DayOfProject(*figures, cost=figures.opinions * terms.opinion_cost) for figures in days],
-    )
+    return Queues(projects, [DayOfProject(*figures, cost=figures.opinions * terms.opinion_cost) for figures in days])

@@ -1,4 +1,4 @@
-"""TextJudge: judges texts by rules and by earlier reviews, or opens reviews by people."""
+"""JudgeText: judges texts by rules and by earlier reviews, or opens reviews by people."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from classifeed_cleanweb.automatics.found import Finding, Found
 from classifeed_cleanweb.domain.projects import kind_of, projects_of
 from classifeed_cleanweb.metrics import JUDGED
 from classifeed_cleanweb.store import reviews
+from classifeed_cleanweb.store.cleaning import KEPT_S
 from classifeed_cleanweb.store.reviews import NewRequest
 from classifeed_common.db import Database
 from classifeed_common.pacing.yielding import Yielder
@@ -55,7 +56,7 @@ class Judged:
     with_people: bool = False
 
 
-class TextJudge:
+class JudgeText:
     """Judges texts.
 
     Args:
@@ -73,7 +74,7 @@ class TextJudge:
         *,
         auto_pass: bool,
         pass_score: float,
-        kept_s: float,
+        kept_s: float = KEPT_S,
     ) -> None:
         self._database = database
         self._current = current

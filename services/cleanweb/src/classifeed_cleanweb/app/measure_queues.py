@@ -24,14 +24,13 @@ async def measure_queues(database: Database, *, deadline_s: float) -> dict[str, 
         deadline_s: age in seconds from which a review is late.
     """
     async with database.connection() as connection:
-        found = await reviews.count_queues(connection, deadline_s=deadline_s)
+        found = await reviews.count_queues(connection, PROJECTS, deadline_s=deadline_s)
         waiting, given_up, oldest_s = await callbacks.count_callbacks(connection)
-    for name in PROJECTS:
-        figures = found.get(name)
-        WAITING.labels(name).set(figures.waiting if figures is not None else 0)
-        OLDEST.labels(name).set(figures.oldest_s if figures is not None else 0)
-        LATE.labels(name).set(figures.late if figures is not None else 0)
-        REVIEWERS.labels(name).set(figures.reviewers if figures is not None else 0)
+    for figures in found:
+        WAITING.labels(figures.project).set(figures.waiting)
+        OLDEST.labels(figures.project).set(figures.oldest_s)
+        LATE.labels(figures.project).set(figures.late)
+        REVIEWERS.labels(figures.project).set(figures.reviewers)
     CALLBACKS_WAITING.set(waiting)
     CALLBACKS_GIVEN_UP.set(given_up)
     OLDEST_CALLBACK.set(oldest_s)

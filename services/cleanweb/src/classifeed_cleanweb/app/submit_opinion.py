@@ -90,7 +90,7 @@ async def _end_review(
 ) -> None:
     request = await reviews.lock_request(tx, request_id)
     await reviews.end_review(tx, review_id, agreed)
-    reviewed = await reviews.read_reviewed(tx, request_id)
+    reviewed = await reviews.find_reviewed(tx, request_id)
     if reviewed is not None:
         for addressee in await reviews.end_requests(tx, request.cache_key, reviewed):
             callback_id = await callbacks.add_callback(tx, *addressee, reviewed)

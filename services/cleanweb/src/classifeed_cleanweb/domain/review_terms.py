@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+LEASE_S: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewTerms:
-    """Settings of the operator for all projects.
+    """Terms for all projects.
 
     Attributes:
-        lease_s: seconds that a reviewer has a text before another reviewer may get it.
         deadline_s: age in seconds from which a review is late.
         opinion_cost: cost of one opinion, in the currency of the operator's accounts; 0: costs are not shown.
         time_zone: IANA name of the time zone that defines days.
+        lease_s: seconds that a reviewer has a text before another reviewer may get it.
     """
 
-    lease_s: float
     deadline_s: float
     opinion_cost: float
     time_zone: str
+    lease_s: float = LEASE_S

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, Discriminator, Field, RootModel, Tag
 from starlette.routing import BaseRoute
 
-from classifeed_cleanweb.app.close_reviews import close_reviews
-from classifeed_cleanweb.app.judge_text import Judged, TextJudge, TextRequest
+from classifeed_cleanweb.app.judge_text import Judged, JudgeText, TextRequest
 from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.domain.protocol import END, SERVICE_TOKEN_HEADER
 from classifeed_cleanweb.metrics import OTHER_SERVICE, REQUESTED
+from classifeed_cleanweb.store import reviews
 from classifeed_common.auth import KeyStore, Policy
 from classifeed_common.db import Database
 from classifeed_common.http.api.callers import CallerCheck, TokenHeader
@@ -21,8 +21,10 @@ from classifeed_common.http.api.middleware import ApiMiddleware
 from classifeed_common.http.api.operations import ApiRequest, Operation
 from classifeed_common.http.api.request_limits import RequestLimits, RequestRate
 from classifeed_common.http.api.routes import operation_routes
+from classifeed_common.rpc.call import remaining_s
 
 _INVALID_PARAMS: Final = -32602
+REQUESTS_S: Final = 5000  # per caller; further ones get 429
 _MOST_TEXTS: Final = 100
 # A request has up to 30; reading 200,000 values takes a second.
 _MOST_VALUES: Final = 10_000
@@ -119,7 +121,7 @@ class ProcessedBody(RootModel[Processed | list[Processed]]):
 class RequestServices:
     """Services that the requests use."""
 
-    judge: TextJudge
+    judge_text: JudgeText
     receivers: Receivers
     database: Database
 
@@ -133,15 +135,15 @@ async def process(services: RequestServices, request: ApiRequest) -> ProcessedBo
         results = await _close(services.database, [each for each in known if isinstance(each, Close)])
     else:
         REQUESTED.labels(OTHER_SERVICE).inc(len(batch) - len(known))
-        results = await _judge(services.judge, [each for each in known if isinstance(each, Process)])
+        results = await _judge(services.judge_text, [each for each in known if isinstance(each, Process)])
     processed = [_processed(each, results.get(id(each))) for each in batch]
     return ProcessedBody(processed if isinstance(body, list) else processed[0])
 
 
-async def _judge(judge: TextJudge, requests: Sequence[Process]) -> dict[int, dict[str, Any]]:
+async def _judge(judge_text: JudgeText, requests: Sequence[Process]) -> dict[int, dict[str, Any]]:
     for each in requests:
         REQUESTED.labels(each.params.service).inc()
-    judged = await judge([_text_of(each.params) for each in requests])
+    judged = await judge_text([_text_of(each.params) for each in requests])
     return {id(each): _result_of(each.params.key, found) for each, found in zip(requests, judged, strict=True)}
 
 
@@ -149,7 +151,10 @@ async def _close(database: Database, requests: Sequence[Close]) -> dict[int, dic
     keys: dict[tuple[str, str], list[str]] = {}
     for each in requests:
         keys.setdefault((each.params.service, each.params.body.environment), []).append(each.params.key)
-    closed = {place: await close_reviews(database, *place, of_place) for place, of_place in keys.items()}
+    closed: dict[tuple[str, str], set[str]] = {}
+    for place, of_place in keys.items():
+        async with database.transaction(timeout_s=remaining_s()) as tx:
+            closed[place] = await reviews.withdraw_requests(tx, *place, of_place)
     return {
         id(each): {"closed": each.params.key in closed[each.params.service, each.params.body.environment]}
         for each in requests
@@ -212,35 +217,21 @@ _OPERATION: Final[Operation[RequestServices]] = Operation(
 )
 
 
-def request_routes(
-    judge: TextJudge,
-    receivers: Receivers,
-    database: Database,
-    *,
-    audience: str,
-    keys: KeyStore | None,
-    policy: Policy,
-    requests_s: float,
-) -> Sequence[BaseRoute]:
+def request_routes(services: RequestServices, *, keys: KeyStore, policy: Policy) -> Sequence[BaseRoute]:
     """Return the route of requests.
 
     Args:
-        judge: judges texts.
-        receivers: receivers of callbacks.
-        database: database of the reviews.
-        audience: required audience of tokens.
+        services: services that the requests use.
         keys: keys that verify tokens.
         policy: policy that says who may request verdicts.
-        requests_s: maximum requests per second and caller.
     """
     callers = CallerCheck(
         keys=keys,
         policy=policy,
         grpc_service="classifeed.cleanweb.v1.CleanwebService",
-        audience=audience,
+        audience="cleanweb",
         header=TokenHeader(SERVICE_TOKEN_HEADER),
-        limits=RequestLimits(per_caller=RequestRate(per_s=requests_s, burst=max(int(requests_s), 1))),
+        limits=RequestLimits(per_caller=RequestRate(per_s=REQUESTS_S, burst=REQUESTS_S)),
     )
-    services = RequestServices(judge, receivers, database)
     middleware = ApiMiddleware("verdicts", "classifeed_cleanweb", services, callers=callers)
     return operation_routes((_OPERATION,), middleware)

@@ -16,6 +16,8 @@ from classifeed_jobs import Exponential, FailedJob, JobContext, JobStore, Regist
 
 QUEUE: Final = "cleanweb.callbacks"
 TASK: Final = "cleanweb.callback"
+GIVE_UP_S: Final = 72 * 3600.0  # time for the receiver's operators to correct it
+AT_ONCE: Final = 16  # deliveries at a time in a process
 
 
 class CallbackArgs(BaseModel):
@@ -52,13 +54,13 @@ async def enqueue_callback(
     )
 
 
-def register_callback(registry: Registry, database: Database, receivers: Receivers, *, give_up_s: float) -> None:
+def register_callback(registry: Registry, database: Database, receivers: Receivers) -> None:
     """Add the task to a registry."""
 
     async def deliver(ctx: JobContext, args: CallbackArgs) -> None:
         """Deliver a callback after the older ones of its key, so that a verdict never arrives after a newer one."""
         async with database.transaction() as tx:
-            due = await callbacks.find_up_to(tx, args.callback_id, give_up_s=give_up_s)
+            due = await callbacks.find_up_to(tx, args.callback_id, give_up_s=GIVE_UP_S)
         if not due or due[-1].given_up_at is not None:
             return
         for callback in due:

@@ -25,7 +25,7 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import CleanwebServiceServ
 from classifeed.moderation.v1.subject_pb2 import Span, Verdict
 from classifeed_cleanweb.app.claim_review import claim_review
 from classifeed_cleanweb.app.describe_queues import describe_queues
-from classifeed_cleanweb.app.judge_text import TextJudge, TextRequest
+from classifeed_cleanweb.app.judge_text import JudgeText, TextRequest
 from classifeed_cleanweb.app.submit_opinion import EnqueueCallback, submit_opinion
 from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.domain.protocol import END
@@ -46,14 +46,14 @@ class CleanwebService(CleanwebServiceServicer):
     def __init__(
         self,
         database: Database,
-        judge: TextJudge,
+        judge_text: JudgeText,
         receivers: Receivers,
         enqueue: EnqueueCallback,
         resend: EnqueueCallback,
         terms: ReviewTerms,
     ) -> None:
         self._database = database
-        self._judge = judge
+        self._judge_text = judge_text
         self._receivers = receivers
         self._enqueue = enqueue
         self._resend = resend
@@ -69,7 +69,7 @@ class CleanwebService(CleanwebServiceServicer):
             raise FailedPrecondition(
                 "RECEIVER_UNKNOWN", f"{request.service}/{request.environment} has no receiver of callbacks."
             )
-        [judged] = await self._judge(
+        [judged] = await self._judge_text(
             [TextRequest(request.service, request.environment, request.key, request.text, tuple(request.region_ids))]
         )
         if judged.with_people:

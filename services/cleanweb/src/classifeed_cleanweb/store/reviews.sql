@@ -177,11 +177,3 @@ WHERE o.given_at >= (date_trunc('day', clock_timestamp() AT TIME ZONE %(time_zon
                      + interval '1 day') AT TIME ZONE %(time_zone)s
 GROUP BY day, v.project
 ORDER BY day DESC, v.project
-
--- name: delete_requests
-DELETE FROM requests
-WHERE request_id IN (SELECT request_id FROM requests WHERE ended_at < %(before)s LIMIT %(limit)s)
-
--- name: delete_kept
-DELETE FROM kept_verdicts
-WHERE cache_key IN (SELECT cache_key FROM kept_verdicts WHERE stored_at < %(before)s LIMIT %(limit)s)

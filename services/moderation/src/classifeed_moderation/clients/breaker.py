@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import Final
 
 import structlog
 
 from classifeed_common.clock import Clock
 from classifeed_moderation.metrics import BREAKER
 
+_FAILURES: Final = 10
+_PROBE_S: Final = 1.0
 _log = structlog.get_logger(__name__)
 
 
@@ -20,7 +23,7 @@ class Breaker:
     to one request every `probe_s` seconds. For one event loop.
     """
 
-    def __init__(self, clock: Clock, *, failures: int, probe_s: float, most: int) -> None:
+    def __init__(self, clock: Clock, *, most: int, failures: int = _FAILURES, probe_s: float = _PROBE_S) -> None:
         self._clock = clock
         self._failures_limit = failures
         self._probe_s = probe_s

@@ -14,11 +14,40 @@ _FORBIDDEN = VerdictList((Verdict("text_auto_obscene", source="fake"),), has_end
 _CLEAN = VerdictList(has_end=True)
 
 
-class FakeVerdicts:
-    """Generates verdicts after a delay, in fixed shares; makes no request."""
+class NoVerdicts:
+    """The environment `load`: no request is made, and every text waits."""
+
+    async def request(self, tasks: Sequence[Task]) -> list[Response]:
+        """Return that the service is unreachable."""
+        return [Response(Outcome.UNREACHABLE, fault="the environment load makes no requests")] * len(tasks)
+
+    async def close_reviews(self, sent_keys: Sequence[str]) -> tuple[CloseOutcome, str]:  # noqa: ARG002 - as the others
+        """Return that there is no such method: there are no reviews."""
+        return CloseOutcome.UNKNOWN, "no reviews"
+
+    async def close(self) -> None:
+        """Do nothing: there are no connections."""
+
+
+class FakeVerdicts(NoVerdicts):
+    """Generates verdicts after a delay, in fixed shares; makes no request.
+
+    Args:
+        clock: clock of the delay.
+        delay_s: seconds until a verdict.
+        forbidden_percent: share of texts that are refused.
+        people_percent: share of texts that go to simulated people, who never respond.
+        failed_percent: share of simulated requests that fail.
+    """
 
     def __init__(
-        self, clock: Clock, *, delay_s: float, forbidden_percent: int, people_percent: int, failed_percent: int
+        self,
+        clock: Clock,
+        *,
+        delay_s: float = 0.2,
+        forbidden_percent: int = 5,
+        people_percent: int = 0,
+        failed_percent: int = 0,
     ) -> None:
         self._clock = clock
         self._delay_s = delay_s
@@ -38,25 +67,3 @@ class FakeVerdicts:
         await self._clock.sleep(self._delay_s)
         chosen = [random.Random(task.text_hash) for task in tasks]  # noqa: S311 - no secret
         return [each.choices(self._responses, self._weights)[0] for each in chosen]
-
-    async def close_reviews(self, sent_keys: Sequence[str]) -> tuple[CloseOutcome, str]:  # noqa: ARG002 - as the others
-        """Return that there is no such method: there are no reviews."""
-        return CloseOutcome.UNKNOWN, "no reviews"
-
-    async def close(self) -> None:
-        """Do nothing: there are no connections."""
-
-
-class NoVerdicts:
-    """The environment `load`: no request is made, and every text waits."""
-
-    async def request(self, tasks: Sequence[Task]) -> list[Response]:
-        """Return that the service is unreachable."""
-        return [Response(Outcome.UNREACHABLE, fault="the environment load makes no requests")] * len(tasks)
-
-    async def close_reviews(self, sent_keys: Sequence[str]) -> tuple[CloseOutcome, str]:  # noqa: ARG002 - as the others
-        """Return that there is no such method: there are no reviews."""
-        return CloseOutcome.UNKNOWN, "no reviews"
-
-    async def close(self) -> None:
-        """Do nothing: there are no connections."""

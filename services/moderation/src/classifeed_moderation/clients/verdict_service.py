@@ -109,14 +109,16 @@ class HttpVerdictService:
         found = await self._post(request_body(tasks, service=self._service, environment=self._environment))
         if isinstance(found, Response):
             return [found] * len(tasks)
-        return read_responses(found, len(tasks))
+        return parse_responses(found, len(tasks))
 
     async def close_reviews(self, sent_keys: Sequence[str]) -> tuple[CloseOutcome, str]:
         """Close reviews; see `VerdictService`."""
-        found = await self._post(close_body(sent_keys, service=self._service, environment=self._environment))
+        found = await self._post(
+            _encode("close", self._service, [(key, {"environment": self._environment}) for key in sent_keys])
+        )
         if isinstance(found, Response):
             return CloseOutcome.FAILED, found.fault
-        return read_closed(found, len(sent_keys))
+        return parse_closed(found, len(sent_keys))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -141,48 +143,36 @@ class HttpVerdictService:
 
 def request_body(tasks: Sequence[Task], *, service: str, environment: str) -> bytes:
     """Return the bytes of a request about texts: an object for one text, an array for several."""
-    requests = [
-        {
-            "jsonrpc": "2.0",
-            "method": "process",
-            "params": {
-                "service": service,
-                "type": "text",
-                "key": task.sent_key,
-                "body": {
-                    "text": task.text,
-                    "environment": environment,
-                    "regions": list(task.region_ids),
-                    **({"dry_run": True} if task.is_check else {}),
-                },
+    bodies = [
+        (
+            task.sent_key,
+            {
+                "text": task.text,
+                "environment": environment,
+                "regions": list(task.region_ids),
+                **({"dry_run": True} if task.is_check else {}),
             },
-            "id": number,
-        }
-        for number, task in enumerate(tasks, start=_FIRST_ID)
+        )
+        for task in tasks
     ]
-    return _encode(requests)
+    return _encode("process", service, bodies)
 
 
-def close_body(sent_keys: Sequence[str], *, service: str, environment: str) -> bytes:
-    """Return the bytes of a call that closes reviews: an object for one key, an array for several."""
+def _encode(method: str, service: str, bodies: Sequence[tuple[str, dict[str, Any]]]) -> bytes:
+    """Return the bytes of calls about keys: an object for one key, an array for several."""
     calls = [
         {
             "jsonrpc": "2.0",
-            "method": "close",
-            "params": {"service": service, "type": "text", "key": key, "body": {"environment": environment}},
+            "method": method,
+            "params": {"service": service, "type": "text", "key": key, "body": body},
             "id": number,
         }
-        for number, key in enumerate(sent_keys, start=_FIRST_ID)
+        for number, (key, body) in enumerate(bodies, start=_FIRST_ID)
     ]
-    return _encode(calls)
+    return json.dumps(calls[0] if len(calls) == 1 else calls, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _encode(calls: Sequence[dict[str, Any]]) -> bytes:
-    sent = calls[0] if len(calls) == 1 else calls
-    return json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def read_closed(content: bytes, count: int) -> tuple[CloseOutcome, str]:
+def parse_closed(content: bytes, count: int) -> tuple[CloseOutcome, str]:
     """Return the outcome of a call that closes `count` reviews: CLOSED only if each key has a result."""
     try:
         found = json.loads(content)
@@ -200,7 +190,7 @@ def read_closed(content: bytes, count: int) -> tuple[CloseOutcome, str]:
     return CloseOutcome.FAILED, "no result"
 
 
-def read_responses(content: bytes, count: int) -> list[Response]:
+def parse_responses(content: bytes, count: int) -> list[Response]:
     """Return the response for each of `count` texts; a missing or unreadable response is a fault."""
     try:
         found = json.loads(content)
@@ -213,19 +203,19 @@ def read_responses(content: bytes, count: int) -> list[Response]:
             return [Response(Outcome.FAULT, fault="no object")] * count
         number = item.get("id")
         if type(number) is int and (is_batch or count == 1):
-            by_id.setdefault(number, _read(item))
+            by_id.setdefault(number, _response_of(item))
     missing = Response(Outcome.FAULT, fault="another id" if is_batch or count == 1 else "no batch")
     return [by_id.get(number, missing) for number in range(_FIRST_ID, _FIRST_ID + count)]
 
 
-def _read(found: dict[str, Any]) -> Response:
+def _response_of(found: dict[str, Any]) -> Response:
     if found.get("error") is not None:
         return Response(Outcome.FAULT, fault=f"error {_word(_code_of(found['error']))}")
     result = found.get("result")
     if not isinstance(result, dict):
         return Response(Outcome.FAULT, fault="no result")
     if errors := result.get("errors"):
-        return _read_errors(errors)
+        return _response_to(errors)
     try:
         verdict_list = parse_verdicts(result.get("verdicts"))
     except VerdictsInvalidError as error:
@@ -233,7 +223,7 @@ def _read(found: dict[str, Any]) -> Response:
     return Response(Outcome.PEOPLE if verdict_list.is_empty else Outcome.VERDICTS, verdict_list)
 
 
-def _read_errors(errors: Any) -> Response:
+def _response_to(errors: Any) -> Response:
     if isinstance(errors, dict) and set(errors) <= _PEOPLE and set(map(str, errors.values())) == {_TIMEOUT}:
         return Response(Outcome.PEOPLE)
     named = errors.items() if isinstance(errors, dict) else ()

@@ -13,16 +13,10 @@ from classifeed_moderation.consumers.decode import decode_texts
 GROUP: Final = "moderation"
 
 
-class RequestHandler:
-    """Handles polls of requests for an OrderedConsumer over the positions of a table."""
+async def handle_requests(take_offer_texts: TakeOfferTexts, tx: Tx, records: Sequence[Record]) -> None:
+    """Store the texts of a poll.
 
-    def __init__(self, take_offer_texts: TakeOfferTexts) -> None:
-        self._take_offer_texts = take_offer_texts
-
-    async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
-        """Store the texts of a poll.
-
-        Raises:
-            Poison: a record has no texts, or breaks the protocol.
-        """
-        await self._take_offer_texts(tx, decode_all(records, decode_texts))
+    Raises:
+        Poison: a record has no texts, or breaks the protocol.
+    """
+    await take_offer_texts(tx, decode_all(records, decode_texts))

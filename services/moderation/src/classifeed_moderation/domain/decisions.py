@@ -32,11 +32,12 @@ class NotApplied(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A stored text, locked.
+    """A stored text.
 
     Attributes:
         tags: tags of the point; empty for other kinds.
         author_role: role of the point's author; empty for other kinds.
+        next_retry: time of the next request of a waiting text.
         title_chars: number of characters of an offer's text that are its title.
         address: seller, namespace and external id of an offer; None for other kinds.
     """
@@ -51,6 +52,7 @@ class Subject:
     region_ids: tuple[int, ...]
     status: Status
     started: datetime
+    next_retry: datetime | None
     verdicts: tuple[Verdict, ...]
     decision_id: int | None
     decided_by: Maker | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, FailFast
@@ -19,7 +18,7 @@ from classifeed_common.http.api.routes import operation_routes
 from classifeed_common.rpc.call import current_call
 from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
-from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
+from classifeed_moderation.app.decisions.record_verdicts import RecordVerdicts
 from classifeed_moderation.clients.verdict_service import TOKEN_HEADER
 from classifeed_moderation.domain.verdicts import VerdictsInvalidError, parse_callback
 
@@ -27,6 +26,8 @@ _NAME: Final = "verdict-callback"
 _ANONYMOUS: Final = RequestRate(per_s=1, burst=1)
 _ANONYMOUS_KEYS: Final = 10
 _MOST_VALUES: Final = 20_000
+# Callbacks of one sender; a verdict service repeats further ones after Retry-After.
+CALLBACKS_S: Final = 1000
 
 
 class Callback(BaseModel):
@@ -41,14 +42,7 @@ class Stored(BaseModel):
     keys: int
 
 
-@dataclass(frozen=True, slots=True)
-class CallbackServices:
-    """Services that the callback uses."""
-
-    recorder: VerdictRecorder
-
-
-async def apply_moderation_verdicts(services: CallbackServices, request: ApiRequest) -> Stored:
+async def apply_moderation_verdicts(record_verdicts: RecordVerdicts, request: ApiRequest) -> Stored:
     """Store the verdicts of a callback; verdicts about unknown keys succeed too, so that they are not sent again.
 
     Raises:
@@ -71,11 +65,11 @@ async def apply_moderation_verdicts(services: CallbackServices, request: ApiRequ
         )
     call = current_call()
     request_id = call.request_id if call is not None else ""
-    await services.recorder.record([Arrived(key, found, request_id) for key, found in by_key.items()])
+    await record_verdicts([Arrived(key, found, request_id) for key, found in by_key.items()])
     return Stored(keys=len(by_key))
 
 
-_OPERATION: Final[Operation[CallbackServices]] = Operation(
+_OPERATION: Final[Operation[RecordVerdicts]] = Operation(
     "POST",
     "/v2/apply_moderation_verdicts",
     "Verdicts of the verdict service",
@@ -90,34 +84,28 @@ _OPERATION: Final[Operation[CallbackServices]] = Operation(
 
 
 def callback_routes(
-    recorder: VerdictRecorder,
+    record_verdicts: RecordVerdicts,
     *,
-    audience: str,
-    keys: KeyStore | None,
+    keys: KeyStore,
     policy: Policy,
-    callbacks_s: float,
     takes_anonymous: bool,
 ) -> Sequence[BaseRoute]:
     """Return the route of the callback.
 
     Args:
-        recorder: stores the verdicts.
-        audience: required audience of tokens.
+        record_verdicts: stores the verdicts.
         keys: keys that verify tokens.
         policy: policy that says who may apply verdicts.
-        callbacks_s: maximum callbacks per second and caller.
         takes_anonymous: whether all callers without a token together may send one callback per second with a few keys.
     """
     callers = CallerCheck(
         keys=keys,
         policy=policy,
         grpc_service="classifeed.moderation.v1.ModerationService",
-        audience=audience,
+        audience="moderation",
         header=TokenHeader(TOKEN_HEADER),
-        limits=RequestLimits(
-            per_caller=RequestRate(per_s=callbacks_s, burst=max(int(callbacks_s), 1)), anonymous=_ANONYMOUS
-        ),
+        limits=RequestLimits(per_caller=RequestRate(per_s=CALLBACKS_S, burst=CALLBACKS_S), anonymous=_ANONYMOUS),
         takes_anonymous=takes_anonymous,
     )
-    middleware = ApiMiddleware(_NAME, "classifeed_moderation", CallbackServices(recorder), callers=callers)
+    middleware = ApiMiddleware(_NAME, "classifeed_moderation", record_verdicts, callers=callers)
     return operation_routes((_OPERATION,), middleware)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from pydantic import BaseModel
 
-from classifeed_common.clock import Clock
 from classifeed_common.db import Tx
-from classifeed_common.outbox import Outbox
 from classifeed_jobs import Exponential, JobContext, JobStore, Registry, Slice, SliceJob
-from classifeed_moderation.app.decisions.apply_verdicts import Rules
+from classifeed_moderation.app.decisions.record_decisions import Deciding
 from classifeed_moderation.app.decisions.rejudge_texts import rejudge_slice
 from classifeed_moderation.domain.subjects import Kind
 
@@ -32,19 +29,17 @@ async def enqueue_rejudge(store: JobStore, tx: Tx, args: RejudgeArgs) -> None:
     await store.enqueue(tx, QUEUE, TASK, args, lock_key=TASK, max_attempts=None)
 
 
-def register_rejudge(registry: Registry, outbox: Outbox, clock: Clock, *, current_rules: Callable[[], Rules]) -> None:
+def register_rejudge(registry: Registry, deciding: Deciding) -> None:
     """Add the task to a registry."""
 
     async def judge(tx: Tx, args: RejudgeArgs, cursor: str | None, _ctx: JobContext) -> Slice:
         following, judged = await rejudge_slice(
             tx,
+            deciding,
             request_id=args.request_id,
             kind=args.kind,
             is_dry_run=args.is_dry_run,
             after=cursor or "",
-            rules=current_rules(),
-            outbox=outbox,
-            decided_at=clock.now(),
         )
         return Slice(next=following, processed=judged)
 

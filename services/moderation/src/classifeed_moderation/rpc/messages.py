@@ -8,12 +8,12 @@ from typing import Any
 from classifeed.moderation.v1.subject_pb2 import Decision, Moderation, Span, Subject, Tags
 from classifeed.moderation.v1.subject_pb2 import Verdict as VerdictMessage
 from classifeed_moderation.app.decisions.report_decisions import verdict_messages
+from classifeed_moderation.domain.decisions import Subject as StoredText
 from classifeed_moderation.domain.verdicts import END, Verdict, VerdictList, from_json
 from classifeed_moderation.domain.verdicts import Span as VerdictSpan
-from classifeed_moderation.store.subjects import StoredSubject
 
 
-def subject_message(subject: StoredSubject, decision: Decision | None = None) -> Subject:
+def subject_message(subject: StoredText, decision: Decision | None = None) -> Subject:
     """Return a text as a message, with its decision if there is one."""
     message = Subject(
         key=subject.key,
@@ -29,7 +29,7 @@ def subject_message(subject: StoredSubject, decision: Decision | None = None) ->
     return message
 
 
-def moderation_message(subject: StoredSubject) -> Moderation:
+def moderation_message(subject: StoredText) -> Moderation:
     """Return the moderation state of a text as a message."""
     message = Moderation(status=f"MODERATION_STATUS_{subject.status}", verdicts=verdict_messages(subject.verdicts))
     message.start_time.FromDatetime(subject.started)
@@ -66,7 +66,7 @@ def decision_message(row: Any) -> Decision:
     return message
 
 
-def read_verdicts(messages: Sequence[VerdictMessage], *, has_end: bool) -> VerdictList:
+def verdicts_of(messages: Sequence[VerdictMessage], *, has_end: bool) -> VerdictList:
     """Return verdicts of messages, sorted by name and unique.
 
     Args:

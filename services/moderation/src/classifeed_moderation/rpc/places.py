@@ -12,7 +12,7 @@ def write_place(time: datetime, key: str) -> str:
     return write_page_token(f"{time.isoformat()} {key}")
 
 
-def read_place(token: str, *, begin: str = "") -> tuple[datetime | str, str]:
+def parse_place(token: str, *, begin: str = "") -> tuple[datetime | str, str]:
     """Return time and key of a token; without a token, a time before all others and `begin`.
 
     Raises:

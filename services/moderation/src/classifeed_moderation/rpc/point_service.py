@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -23,26 +22,25 @@ from classifeed.points.v1.point_service_pb2 import (
     VoteRequest,
 )
 from classifeed.points.v1.point_service_pb2_grpc import PointServiceServicer
-from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.context import Context
 from classifeed_common.rpc.paging import page_token_refused
-from classifeed_moderation.app.decisions.apply_verdicts import Rules
-from classifeed_moderation.app.judging.store_texts import TextStore
+from classifeed_moderation.app.decisions.record_decisions import Deciding
+from classifeed_moderation.app.judging.store_texts import StoreTexts
 from classifeed_moderation.app.points.change_point import point_not_found
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.app.points.create_point import create_point
 from classifeed_moderation.app.points.remove_point import remove_point
 from classifeed_moderation.app.points.vote_point import vote_point
+from classifeed_moderation.domain.decisions import Subject
 from classifeed_moderation.domain.points import Author, AuthorRole, Point
 from classifeed_moderation.domain.subjects import Status, comment_key, point_key
 from classifeed_moderation.rpc.messages import moderation_message
-from classifeed_moderation.rpc.places import read_place, write_place
+from classifeed_moderation.rpc.places import parse_place, write_place
 from classifeed_moderation.store import points, subjects
 from classifeed_moderation.store.points import Area, StoredComment
-from classifeed_moderation.store.subjects import StoredSubject
 
 _DEFAULT_PAGE_POINTS: Final = 100
 _SHOWN_COMMENTS: Final = 100
@@ -54,9 +52,8 @@ class PointService(PointServiceServicer):
 
     Args:
         database: database of the points.
-        texts: stores the texts.
-        clock: clock for the age of texts.
-        current_rules: returns the current rules.
+        store_texts: stores the texts.
+        deciding: rules for new points, and the clock for the age of texts.
         points_shown_after_s: age in seconds from which points without a verdict are shown; None: never.
         comments_shown_after_s: the same for comments.
     """
@@ -64,17 +61,15 @@ class PointService(PointServiceServicer):
     def __init__(
         self,
         database: Database,
-        texts: TextStore,
-        clock: Clock,
+        store_texts: StoreTexts,
+        deciding: Deciding,
         *,
-        current_rules: Callable[[], Rules],
         points_shown_after_s: float | None,
         comments_shown_after_s: float | None,
     ) -> None:
         self._database = database
-        self._texts = texts
-        self._clock = clock
-        self._current_rules = current_rules
+        self._store_texts = store_texts
+        self._deciding = deciding
         self._points_shown_s = points_shown_after_s
         self._comments_shown_s = comments_shown_after_s
 
@@ -88,8 +83,8 @@ class PointService(PointServiceServicer):
         point_id = UUID(request.point_id)
         await create_point(
             self._database,
-            self._texts,
-            self._current_rules().value,
+            self._store_texts,
+            self._deciding.current_rules().value,
             point_id=point_id,
             author=_author(request.author),
             tags=request.tags,
@@ -149,7 +144,7 @@ class PointService(PointServiceServicer):
         author = _author(request.author)
         index = await comment_point(
             self._database,
-            self._texts,
+            self._store_texts,
             point_id=point_id,
             author=author,
             text=request.text,
@@ -176,23 +171,23 @@ class PointService(PointServiceServicer):
     async def DeletePoint(self, request: DeletePointRequest, context: Context) -> DeletePointResponse:
         """Remove a point."""
         return DeletePointResponse(
-            removed=await remove_point(self._database, self._clock, point_id=_point_id(request.name))
+            removed=await remove_point(self._database, self._deciding.clock, point_id=_point_id(request.name))
         )
 
     async def _read(self, point_id: UUID, *, any_status: bool, with_comments: bool) -> PointMessage:
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            point = await points.read_point(tx, point_id)
+            point = await points.find_point(tx, point_id)
             text = await subjects.find_subject(tx, point_key(point_id))
             if point is None or text is None or not (any_status or self._is_shown(point, text)):
                 raise point_not_found(point_id)
             comments = await self._comments(tx, point_id, any_status=any_status) if with_comments else []
         return _message(point, text, comments)
 
-    def _is_shown(self, point: Point, text: StoredSubject) -> bool:
+    def _is_shown(self, point: Point, text: Subject) -> bool:
         if point.removed_at is not None:
             return False
         if text.status is Status.PENDING and self._points_shown_s is not None:
-            return (self._clock.now() - text.started).total_seconds() > self._points_shown_s
+            return (self._deciding.clock.now() - text.started).total_seconds() > self._points_shown_s
         return text.status is Status.APPROVED
 
     async def _comments(self, tx: Tx, point_id: UUID, *, any_status: bool) -> list[Comment]:
@@ -203,7 +198,7 @@ class PointService(PointServiceServicer):
         return [_comment(point_id, comment, text) for comment in found if (text := texts[comment.key]) is not None]
 
 
-def _message(point: Point, text: StoredSubject, comments: list[Comment] | None = None) -> PointMessage:
+def _message(point: Point, text: Subject, comments: list[Comment] | None = None) -> PointMessage:
     message = PointMessage(
         name=f"points/{point.point_id}",
         author=_author_message(point.author),
@@ -222,7 +217,7 @@ def _message(point: Point, text: StoredSubject, comments: list[Comment] | None =
     return message
 
 
-def _comment(point_id: UUID, comment: StoredComment, text: StoredSubject) -> Comment:
+def _comment(point_id: UUID, comment: StoredComment, text: Subject) -> Comment:
     message = Comment(
         name=f"points/{point_id}/comments/{comment.index}",
         author=_author_message(comment.author),
@@ -265,7 +260,7 @@ def _write_place(point: Point) -> str:
 
 
 def _read_place(token: str) -> tuple[datetime | str, UUID]:
-    time, point_id = read_place(token, begin=str(_FIRST_ID))
+    time, point_id = parse_place(token, begin=str(_FIRST_ID))
     try:
         return time, UUID(point_id)
     except ValueError:

@@ -52,7 +52,7 @@ WHERE a.ended_at IS NULL AND a.appeal_id > %(after)s
 ORDER BY a.appeal_id
 LIMIT %(limit)s
 
--- name: find_outcome
+-- name: list_outcomes
 -- Decisions of reviewers that replaced a decision.
 SELECT decision_id, status, rule, reviewer
 FROM decisions

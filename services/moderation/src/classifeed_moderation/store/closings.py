@@ -9,7 +9,7 @@ from uuid import UUID
 
 from classifeed_common.db import Tx, load_queries
 
-SQL: Final = load_queries(__package__, "closings.sql")
+_SQL: Final = load_queries(__package__, "closings.sql")
 
 
 class DueClosing(NamedTuple):
@@ -21,7 +21,7 @@ class DueClosing(NamedTuple):
 
 async def stop_texts(tx: Tx, point_id: UUID) -> None:
     """Stop requests of a point's waiting texts, including its comments', and schedule their reviews for closing."""
-    await tx.execute(SQL["stop_texts"], {"point_id": str(point_id)})
+    await tx.execute(_SQL["stop_texts"], {"point_id": str(point_id)})
 
 
 async def remove_offer_texts(tx: Tx, removed: Mapping[str, int]) -> None:
@@ -33,7 +33,7 @@ async def remove_offer_texts(tx: Tx, removed: Mapping[str, int]) -> None:
     """
     keys = sorted(removed)
     parameters = {"subject_keys": keys, "content_versions": [removed[key] for key in keys]}
-    await tx.execute(SQL["remove_offer_texts"], parameters)
+    await tx.execute(_SQL["remove_offer_texts"], parameters)
 
 
 async def claim_closings(tx: Tx, *, limit: int, retry_s: float) -> tuple[int, list[DueClosing]]:
@@ -41,7 +41,7 @@ async def claim_closings(tx: Tx, *, limit: int, retry_s: float) -> tuple[int, li
 
     Other processes skip them for `retry_s`.
     """
-    rows = await (await tx.execute(SQL["claim_closings"], {"limit": limit, "retry_s": retry_s})).fetchall()
+    rows = await (await tx.execute(_SQL["claim_closings"], {"limit": limit, "retry_s": retry_s})).fetchall()
     return len(rows), [DueClosing(sent_key, noted_at) for sent_key, noted_at, is_shared in rows if not is_shared]
 
 
@@ -52,4 +52,4 @@ async def put_off_closings(tx: Tx, closed: Sequence[DueClosing], *, repeat_s: fl
         "noted_at": [each.noted_at for each in closed],
         "repeat_s": repeat_s,
     }
-    await tx.execute(SQL["put_off_closings"], parameters)
+    await tx.execute(_SQL["put_off_closings"], parameters)

@@ -14,7 +14,7 @@ from classifeed_moderation.domain.decisions import Decision, Maker
 from classifeed_moderation.domain.subjects import Kind
 from classifeed_moderation.domain.verdicts import VerdictList, from_json, to_json
 
-SQL: Final = load_queries(__package__, "decisions.sql")
+_SQL: Final = load_queries(__package__, "decisions.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ async def record(
         for decision in decisions
     ]
     parameters = {"decisions": json.dumps(rows), "decided_at": decided_at}
-    stored = {row.subject_key: row for row in await fetch_named(tx, SQL["record"], parameters)}
+    stored = {row.subject_key: row for row in await fetch_named(tx, _SQL["record"], parameters)}
     return [
         Recorded(
             decision,
@@ -75,13 +75,13 @@ async def find_repeated(tx: Tx, decisions: Sequence[Decision]) -> dict[str, floa
         "reasons": [decision.not_applied for decision in decisions],
         "names": [json.dumps([verdict.name for verdict in decision.verdicts]) for decision in decisions],
     }
-    return dict(await (await tx.execute(SQL["find_repeated"], parameters)).fetchall())
+    return dict(await (await tx.execute(_SQL["find_repeated"], parameters)).fetchall())
 
 
 async def find_times(tx: Tx, decision_ids: Collection[int]) -> dict[int, datetime]:
     """Return the times when decisions were recorded, by number."""
     parameters = {"decision_ids": list(decision_ids)}
-    return dict(await (await tx.execute(SQL["find_times"], parameters)).fetchall())
+    return dict(await (await tx.execute(_SQL["find_times"], parameters)).fetchall())
 
 
 async def find_lost(tx: Tx, decision_ids: Collection[int], *, kept_days: int) -> dict[int, int]:
@@ -93,7 +93,7 @@ async def find_lost(tx: Tx, decision_ids: Collection[int], *, kept_days: int) ->
         kept_days: days that decisions are kept; older numbers are not looked up.
     """
     parameters = {"decision_ids": list(decision_ids), "kept_days": kept_days}
-    return dict(await (await tx.execute(SQL["find_lost"], parameters)).fetchall())
+    return dict(await (await tx.execute(_SQL["find_lost"], parameters)).fetchall())
 
 
 async def keep_verdicts(tx: Tx, verdicts: Mapping[bytes, VerdictList]) -> None:
@@ -104,13 +104,13 @@ async def keep_verdicts(tx: Tx, verdicts: Mapping[bytes, VerdictList]) -> None:
         "verdicts": [json.dumps(to_json(verdicts[key].verdicts)) for key in keys],
         "are_from_people": [verdicts[key].is_from_people for key in keys],
     }
-    await tx.execute(SQL["keep_verdicts"], parameters)
+    await tx.execute(_SQL["keep_verdicts"], parameters)
 
 
 async def find_kept(tx: Tx, cache_keys: Collection[bytes], *, age_s: float) -> dict[bytes, VerdictList]:
     """Return kept verdicts for these texts that are at most `age_s` seconds old."""
     parameters = {"cache_keys": list(cache_keys), "age_s": age_s}
-    rows = await (await tx.execute(SQL["find_kept"], parameters)).fetchall()
+    rows = await (await tx.execute(_SQL["find_kept"], parameters)).fetchall()
     return {
         key: VerdictList(from_json(verdicts), has_end=True, is_ended_by_people=is_from_people)
         for key, verdicts, is_from_people in rows
@@ -119,12 +119,12 @@ async def find_kept(tx: Tx, cache_keys: Collection[bytes], *, age_s: float) -> d
 
 async def list_decisions(tx: Tx, *, after: int, limit: int, key: str | None = None) -> list[Any]:
     """Return decisions after a number in order, as rows by name; only those about one text if `key` is given."""
-    return await fetch_named(tx, SQL["list_decisions"], {"after": after, "limit": limit, "subject_key": key})
+    return await fetch_named(tx, _SQL["list_decisions"], {"after": after, "limit": limit, "subject_key": key})
 
 
 async def find_decision(tx: Tx, decision_id: int) -> Any:
     """Return a decision as a row by name, or None."""
-    rows = await fetch_named(tx, SQL["find_decision"], {"decision_id": decision_id})
+    rows = await fetch_named(tx, _SQL["find_decision"], {"decision_id": decision_id})
     return rows[0] if rows else None
 
 

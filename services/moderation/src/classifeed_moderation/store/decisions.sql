@@ -1,8 +1,5 @@
 -- Decisions about texts.
 
--- name: lock_points
-SELECT point_id, tags, author_role FROM points WHERE point_id = ANY (%(point_ids)s) ORDER BY point_id FOR NO KEY UPDATE
-
 -- name: record
 -- Decisions and their effects, in one statement: status and verdicts of the text, tags and version of its point, and
 -- reviews that are no longer needed. A decision that is not applied is only recorded.

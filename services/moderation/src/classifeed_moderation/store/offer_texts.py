@@ -6,12 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
-from classifeed_common.db import Tx
+from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_moderation.domain.subjects import Kind, Task, cache_key
-from classifeed_moderation.store.subjects import SQL
+
+_SQL: Final = load_queries(__package__, "offer_texts.sql")
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ async def put_offer_texts(tx: Tx, texts: Sequence[NewOfferText], due_in_s: Seque
         "external_ids": [text.external_id for text in texts],
         "due_in_s": list(due_in_s),
     }
-    return {key for (key,) in await (await tx.execute(SQL["put_offer_texts"], parameters)).fetchall()}
+    return {key for (key,) in await (await tx.execute(_SQL["put_offer_texts"], parameters)).fetchall()}
 
 
 async def find_decided(tx: Tx, texts: Sequence[NewOfferText]) -> list[Any]:
@@ -74,4 +75,4 @@ async def find_decided(tx: Tx, texts: Sequence[NewOfferText]) -> list[Any]:
         "subject_keys": [text.key for text in texts],
         "text_hashes": [text.text_hash for text in texts],
     }
-    return await fetch_named(tx, SQL["find_decided"], parameters)
+    return await fetch_named(tx, _SQL["find_decided"], parameters)

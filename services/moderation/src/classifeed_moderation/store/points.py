@@ -12,7 +12,7 @@ from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_moderation.domain.points import Author, AuthorRole, Point
 
-SQL: Final = load_queries(__package__, "points.sql")
+_SQL: Final = load_queries(__package__, "points.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ async def add_point(
         "longitude": longitude,
         "is_approved": is_approved,
     }
-    return (await tx.execute(SQL["add_point"], parameters)).rowcount == 1
+    return (await tx.execute(_SQL["add_point"], parameters)).rowcount == 1
 
 
-async def read_point(tx: Tx, point_id: UUID) -> Point | None:
+async def find_point(tx: Tx, point_id: UUID) -> Point | None:
     """Return a point, even if it is removed, or None."""
-    rows = await fetch_named(tx, SQL["read_point"], {"point_id": point_id})
+    rows = await fetch_named(tx, _SQL["find_point"], {"point_id": point_id})
     return _point(rows[0]) if rows else None
 
 
@@ -75,7 +75,7 @@ async def write_point(tx: Tx, point: Point) -> bool:
         "removed_at": point.removed_at,
         "version": point.version,
     }
-    return (await tx.execute(SQL["write_point"], parameters)).rowcount == 1
+    return (await tx.execute(_SQL["write_point"], parameters)).rowcount == 1
 
 
 async def list_area(
@@ -111,19 +111,19 @@ async def list_area(
         "after_id": after[1],
         "limit": limit,
     }
-    return [_point(row) for row in await fetch_named(tx, SQL["list_area"], parameters)]
+    return [_point(row) for row in await fetch_named(tx, _SQL["list_area"], parameters)]
 
 
 async def find_vote(tx: Tx, point_id: UUID, author_id: str) -> bool | None:
     """Return an author's vote on a point, or None."""
     parameters = {"point_id": point_id, "author_id": author_id}
-    row = await (await tx.execute(SQL["find_vote"], parameters)).fetchone()
+    row = await (await tx.execute(_SQL["find_vote"], parameters)).fetchone()
     return row[0] if row else None
 
 
 async def put_vote(tx: Tx, point_id: UUID, author_id: str, *, is_for: bool) -> None:
     """Store an author's vote on a point."""
-    await tx.execute(SQL["put_vote"], {"point_id": point_id, "author_id": author_id, "is_for": is_for})
+    await tx.execute(_SQL["put_vote"], {"point_id": point_id, "author_id": author_id, "is_for": is_for})
 
 
 async def add_comment(tx: Tx, point_id: UUID, index: int, author: Author, *, request_id: str) -> None:
@@ -135,13 +135,13 @@ async def add_comment(tx: Tx, point_id: UUID, index: int, author: Author, *, req
         "author_role": author.role,
         "request_id": request_id,
     }
-    await tx.execute(SQL["add_comment"], parameters)
+    await tx.execute(_SQL["add_comment"], parameters)
 
 
 async def find_comment(tx: Tx, point_id: UUID, request_id: str) -> int | None:
     """Return the index of the comment that a request made, or None."""
     parameters = {"point_id": point_id, "request_id": request_id}
-    row = await (await tx.execute(SQL["find_comment"], parameters)).fetchone()
+    row = await (await tx.execute(_SQL["find_comment"], parameters)).fetchone()
     return row[0] if row else None
 
 
@@ -155,7 +155,7 @@ async def list_comments(
         "shown_after_s": shown_after_s,
         "limit": limit,
     }
-    rows = await fetch_named(tx, SQL["list_comments"], parameters)
+    rows = await fetch_named(tx, _SQL["list_comments"], parameters)
     return [
         StoredComment(row.idx, Author(row.author_id, AuthorRole(row.author_role)), row.created_at, row.subject_key)
         for row in rows
@@ -181,5 +181,5 @@ def _point(row: Any) -> Point:
 
 async def count_without_texts(tx: Tx, limit: int) -> tuple[int, str]:
     """Return how many points and comments have no text, and one of these points; counts up to `limit` of each."""
-    row = await (await tx.execute(SQL["count_without_texts"], {"limit": limit})).fetchone()
+    row = await (await tx.execute(_SQL["count_without_texts"], {"limit": limit})).fetchone()
     return (int(row[0]), row[1] or "") if row else (0, "")

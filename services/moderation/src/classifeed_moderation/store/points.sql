@@ -8,7 +8,7 @@ SELECT %(point_id)s, %(author_id)s, %(author_role)s, %(tags)s::text[], %(latitud
 FROM (SELECT (extract(epoch from clock_timestamp()) * 1000000)::bigint) AS v (version)
 ON CONFLICT (point_id) DO NOTHING
 
--- name: read_point
+-- name: find_point
 SELECT point_id, author_id, author_role, tags, latitude, longitude, votes_for, votes_against, comments, version, created_at,
        updated_at, removed_at
 FROM points

@@ -10,9 +10,9 @@ from classifeed.documents.v1.receiver_service_pb2 import StoredDocument
 from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_domain.publishing import Differences, Unequal
 
-SQL = load_queries(__package__, "publishing.sql")
-SELECT_DUE: Final = SQL["select_due"]
-ADVANCE: Final = SQL["advance"]
+_SQL: Final = load_queries(__package__, "publishing.sql")
+SELECT_DUE: Final = _SQL["select_due"]
+ADVANCE: Final = _SQL["advance"]
 
 
 # Replaces a key that is not a point id: no point has this id.
@@ -34,12 +34,12 @@ async def raise_versions(tx: Tx, overtaken: Sequence[Overtaken]) -> int:
         "versions": [point.version for point in overtaken],
         "stored": [point.stored_version for point in overtaken],
     }
-    return (await tx.execute(SQL["raise_versions"], parameters, prepare=False)).rowcount
+    return (await tx.execute(_SQL["raise_versions"], parameters, prepare=False)).rowcount
 
 
 async def reset_slice(tx: Tx, after: UUID, limit: int) -> list[UUID]:
     """Reset the marks of the next points in the order of their ids; return the ids of this slice."""
-    rows = await (await tx.execute(SQL["reset_slice"], {"after": after, "limit": limit})).fetchall()
+    rows = await (await tx.execute(_SQL["reset_slice"], {"after": after, "limit": limit})).fetchall()
     return sorted(point_id for (point_id,) in rows)
 
 
@@ -51,7 +51,7 @@ async def find_unequal(tx: Tx, listed: Sequence[StoredDocument]) -> Differences:
         "removed": [each.removed for each in listed],
     }
     found = Differences()
-    for row in await fetch_named(tx, SQL["find_unequal"], parameters, prepare=False):
+    for row in await fetch_named(tx, _SQL["find_unequal"], parameters, prepare=False):
         if row.row_id is None:
             found.lost.append(listed[row.place])
         else:
@@ -66,7 +66,7 @@ async def publish_again(tx: Tx, unequal: Sequence[Unequal]) -> int:
         "versions": [row.version for row in unequal],
         "stored": [row.stored_version for row in unequal],
     }
-    return (await tx.execute(SQL["publish_again"], parameters, prepare=False)).rowcount
+    return (await tx.execute(_SQL["publish_again"], parameters, prepare=False)).rowcount
 
 
 def _point_id(pk: str) -> UUID:

@@ -11,7 +11,7 @@ from classifeed_common.db.rows import fetch_named
 from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.domain.verdicts import Verdict, from_json
 
-SQL: Final = load_queries(__package__, "rejudging.sql")
+_SQL: Final = load_queries(__package__, "rejudging.sql")
 
 
 class JudgedText(NamedTuple):
@@ -37,12 +37,12 @@ class Change(NamedTuple):
 async def add_rejudgement(tx: Tx, request_id: str, kind: Kind | None, *, is_dry_run: bool) -> bool:
     """Store a rejudgement; return False if the request id is known."""
     parameters = {"request_id": request_id, "kind": kind, "is_dry_run": is_dry_run}
-    return (await tx.execute(SQL["add_rejudgement"], parameters)).rowcount == 1
+    return (await tx.execute(_SQL["add_rejudgement"], parameters)).rowcount == 1
 
 
 async def find_rejudgement(tx: Tx, request_id: str) -> Any:
     """Return a rejudgement as a row by name, or None."""
-    rows = await fetch_named(tx, SQL["find_rejudgement"], {"request_id": request_id})
+    rows = await fetch_named(tx, _SQL["find_rejudgement"], {"request_id": request_id})
     return rows[0] if rows else None
 
 
@@ -58,7 +58,7 @@ async def list_judged(tx: Tx, kind: Kind | None, *, after: str, limit: int) -> S
             from_json(row.verdicts),
             tuple(row.tags or ()),
         )
-        for row in await fetch_named(tx, SQL["list_judged"], parameters)
+        for row in await fetch_named(tx, _SQL["list_judged"], parameters)
     ]
 
 
@@ -74,4 +74,4 @@ async def note_slice(tx: Tx, request_id: str, *, judged: int, changes: Mapping[C
         "changes": json.dumps([[*change, texts] for change, texts in sorted(counts.items())]),
         "is_last": is_last,
     }
-    await tx.execute(SQL["note_slice"], parameters)
+    await tx.execute(_SQL["note_slice"], parameters)

@@ -11,7 +11,7 @@ from classifeed.moderation.v1.offer_texts_pb2 import KeptDecision, LostDecisions
 from classifeed.moderation.v1.subject_pb2 import Ban, Span
 from classifeed_common.errors import InvalidArgument
 from classifeed_moderation.domain.subjects import Status
-from classifeed_moderation.rpc.moderation_service.texts import Texts
+from classifeed_moderation.rpc.moderation_service.texts import TextMethods
 
 from ...conftest import NO_CONTEXT, Moderation
 from .test_verdicts import KEY, outcomes, send, text_hash
@@ -98,13 +98,7 @@ async def test_numbers_of_lost_decisions_are_reported_once_they_are_asked_for(mo
 
 
 async def test_a_caller_of_submit_texts_decides_about_no_text(moderation: Moderation) -> None:
-    texts = Texts(
-        moderation.database,
-        moderation.outbox,
-        moderation.judge,
-        moderation.take_offer_texts,
-        current_rules=lambda: moderation.rules,
-    )
+    texts = TextMethods(moderation.database, moderation.deciding, moderation.judge, moderation.take_offer_texts)
     for sent in (kept_text("lamp"), TextsToJudge(seller_id="s", namespace="n", applied_decision_id=1)):
         with pytest.raises(InvalidArgument, match="by the topic only"):
             await texts.SubmitTexts(SubmitTextsRequest(texts=sent), NO_CONTEXT)

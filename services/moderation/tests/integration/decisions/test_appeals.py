@@ -35,12 +35,13 @@ from classifeed_common.errors import (
     ResourceExhausted,
 )
 from classifeed_common.rpc.call import enter_call
+from classifeed_moderation.app.appeals.decide_appeal import DecideAppeal
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.domain.points import Author, AuthorRole
 from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.domain.verdicts import END, parse_callback, to_json
-from classifeed_moderation.rpc.moderation_service.appeals import Appeals
+from classifeed_moderation.rpc.moderation_service.appeals import AppealMethods
 
 from ...conftest import NO_CONTEXT, Moderation
 from .test_verdicts import KEY, outcomes, send
@@ -52,8 +53,12 @@ APPROVED, REFUSED = MODERATION_STATUS_APPROVED, MODERATION_STATUS_DISAPPROVED
 MOST_OPEN = 6
 
 
-def appeals_of(moderation: Moderation) -> Appeals:
-    return Appeals(moderation.database, moderation.outbox, moderation.clock, max_open_per_author=MOST_OPEN)
+def appeals_of(moderation: Moderation) -> AppealMethods:
+    return AppealMethods(
+        moderation.database,
+        DecideAppeal(moderation.database, moderation.deciding),
+        most_open=MOST_OPEN,
+    )
 
 
 async def appeal(moderation: Moderation, key: str, *, author: str = "", reason: str = "no") -> AppealRecord:
@@ -165,7 +170,7 @@ async def test_a_reviewer_of_the_verdict_service_is_refused(moderation: Moderati
     point_id = await moderation.create_point()
     item = {"name": BAD, "source": "people", "reviewers": ["team:ann", "ben"], "key": str(point_id)}
     [(key, found)] = parse_callback([item, {**item, "name": END}]).items()
-    await moderation.recorder.record([Arrived(key, found)])
+    await moderation.record_verdicts([Arrived(key, found)])
     made = await appeal(moderation, str(point_id))
     assert list(made.decision.verdicts[0].reviewers) == ["team:ann", "ben"]
     for reviewer in ("ann", "team:ann", "ben", "team:ben"):
@@ -206,7 +211,7 @@ async def test_only_the_author_or_the_seller_appeals(moderation: Moderation) -> 
     point_id = await moderation.create_point(author="anna")
     await comment_point(
         moderation.database,
-        moderation.texts,
+        moderation.store_texts,
         point_id=point_id,
         author=Author("ben", AuthorRole.USER),
         text="bad",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -28,8 +29,8 @@ from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.domain.points import Author, AuthorRole
 from classifeed_moderation.domain.subjects import Kind
 from classifeed_moderation.domain.verdicts import VerdictList, parse_callback
-from classifeed_moderation.rpc.messages import read_verdicts
-from classifeed_moderation.rpc.moderation_service.events import Events
+from classifeed_moderation.rpc.messages import verdicts_of
+from classifeed_moderation.rpc.moderation_service.events import EventMethods
 
 from ...conftest import END, NO_CONTEXT, MakeModeration, Moderation, verdict
 from ..rejudger import rules_with
@@ -52,14 +53,14 @@ async def newest(moderation: Moderation) -> ModerationEvent:
 
 
 async def logged(moderation: Moderation, key: str = "") -> list[Decision]:
-    response = await Events(moderation.database).ListEvents(ListEventsRequest(key=key), NO_CONTEXT)
+    response = await EventMethods(moderation.database).ListEvents(ListEventsRequest(key=key), NO_CONTEXT)
     return list(response.decisions)
 
 
 async def comment(moderation: Moderation, point_id: UUID) -> str:
     index = await comment_point(
         moderation.database,
-        moderation.texts,
+        moderation.store_texts,
         point_id=point_id,
         author=Author("a", AuthorRole.USER),
         text="seen",
@@ -72,7 +73,7 @@ async def call_back(moderation: Moderation, key: str, *names: str, source: str, 
     """Apply a callback as its sender writes it, including the end verdict."""
     items = [verdict(name, key=key, source=source) for name in names]
     found = parse_callback([*items, {**END, "key": key, "source": source}])
-    await moderation.recorder.record([Arrived(key, found[key], request_id)])
+    await moderation.record_verdicts([Arrived(key, found[key], request_id)])
 
 
 async def test_a_point(moderation: Moderation) -> None:
@@ -137,7 +138,7 @@ async def test_the_record_of_automatic_verdicts_is_whole(moderation: Moderation)
     sent = await send(moderation, "a bad lamp", version=3)
     before = moderation.clock.now()
     found = parse_callback([verdict(BAD, key=sent, source="automatic", spans=spans), {**END, "key": sent}])
-    await moderation.recorder.record([Arrived(sent, found[sent], "callback-1")])
+    await moderation.record_verdicts([Arrived(sent, found[sent], "callback-1")])
     [value] = await logged(moderation)
     assert (value.key, value.content_version, value.supersedes_id, value.request_id) == (KEY, 3, 0, "callback-1")
     assert (value.rule, value.rule_set, value.region_id) == (BAD, moderation.rules.version, 0)
@@ -160,8 +161,8 @@ async def test_the_record_names_the_region_whose_rule_decided(moderation: Modera
 async def test_when_it_was_decided_stands_apart_from_when_it_was_recorded(moderation: Moderation) -> None:
     point_id = await moderation.create_point()
     decided_at = moderation.clock.now().replace(year=2020)
-    moderation.clock = moderation.recorder._clock = Past(decided_at)
-    await moderation.recorder.record([Arrived(str(point_id), VerdictList(has_end=True))])
+    moderation.record_verdicts._deciding = replace(moderation.deciding, clock=Past(decided_at))
+    await moderation.record_verdicts([Arrived(str(point_id), VerdictList(has_end=True))])
     [value] = await logged(moderation)
     assert value.decide_time.ToDatetime(UTC) == decided_at
     assert value.record_time.ToDatetime(UTC).year > 2020
@@ -202,15 +203,15 @@ async def test_a_verdict_of_people_counts_whoever_says_the_end(moderation: Moder
     found = parse_callback(
         [verdict("police", key=point_id, source="people"), {**END, "key": point_id, "source": "automatic"}]
     )
-    await moderation.recorder.record([Arrived(point_id, found[point_id])])
+    await moderation.record_verdicts([Arrived(point_id, found[point_id])])
     assert [each.automatic for each in await logged(moderation)] == [False]
 
 
 async def test_an_operators_verdicts_are_a_persons(moderation: Moderation) -> None:
     for name in ("police", "clean_web_moderation_end"):
-        read = read_verdicts([VerdictMessage(name=name, source="operator")], has_end=True)
+        read = verdicts_of([VerdictMessage(name=name, source="operator")], has_end=True)
         assert (read.is_from_people, read.has_end) == (True, True)
-    assert not read_verdicts([VerdictMessage(name="police", source="automatic")], has_end=True).is_from_people
+    assert not verdicts_of([VerdictMessage(name="police", source="automatic")], has_end=True).is_from_people
 
 
 @pytest.mark.parametrize(("source", "is_automatic"), [("people", False), ("automatic", True)])
@@ -260,7 +261,7 @@ async def test_pages_of_the_log(moderation: Moderation) -> None:
     after = 0
     while True:
         request = ListEventsRequest(after_decision_id=after, page_size=2)
-        page = (await Events(moderation.database).ListEvents(request, NO_CONTEXT)).decisions
+        page = (await EventMethods(moderation.database).ListEvents(request, NO_CONTEXT)).decisions
         if not page:
             break
         read += [each.key for each in page]

@@ -22,7 +22,7 @@ from classifeed.moderation.v1.moderation_service_pb2 import (
 )
 from classifeed.moderation.v1.subject_pb2 import ModerationStatus, SubjectKind
 from classifeed_moderation.domain.subjects import Kind
-from classifeed_moderation.rpc.moderation_service.events import Events
+from classifeed_moderation.rpc.moderation_service.events import EventMethods
 from classifeed_moderation.store.subjects import count_waiting
 
 from ...conftest import NO_CONTEXT, Moderation
@@ -97,7 +97,7 @@ async def figures(
     moderation: Moderation, interval: FigureInterval, intervals: int = 0
 ) -> dict[tuple[Any, ...], tuple[Any, ...]]:
     request = GetFiguresRequest(interval=interval, intervals=intervals)
-    found = await Events(moderation.database).GetFigures(request, NO_CONTEXT)
+    found = await EventMethods(moderation.database).GetFigures(request, NO_CONTEXT)
     return {_key(row): (row.decisions, row.automatic, row.wait_p50_s, row.wait_p99_s) for row in found.rows}
 
 

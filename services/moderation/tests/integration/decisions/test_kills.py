@@ -48,7 +48,7 @@ class Dying:
             case "while it is requested":
                 moderation.stand_in.released.clear()
             case "before it is recorded":
-                patch.setattr(moderation.recorder, "record", self._at(hang))
+                patch.setattr(moderation.judge, "_record_verdicts", self._at(hang))
             case "as its row is locked":
                 patch.setattr(subjects, "lock_subjects", self._at(subjects.lock_subjects))
             case "as it is recorded":
@@ -56,7 +56,7 @@ class Dying:
             case "before the commit":
                 patch.setattr(recording, "apply_verdicts", self._at(applying.apply_verdicts))
             case "after the commit":
-                patch.setattr(moderation.recorder, "_on_decided", self._die_now)
+                patch.setattr(moderation.record_verdicts, "_on_decided", self._die_now)
 
     def _at(self, does: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         async def step(*args: Any, **options: Any) -> Any:
@@ -73,7 +73,7 @@ class Dying:
 
     async def die(self) -> None:
         """End every task at its current step; its connections close, as in a killed process."""
-        tasks = [*self.moderation._tasks, self.moderation.recorder._writing]
+        tasks = [*self.moderation._tasks, self.moderation.record_verdicts._writing]
         for task in tasks:
             if task is not None:
                 task.cancel()

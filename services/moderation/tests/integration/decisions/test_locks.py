@@ -58,7 +58,7 @@ async def test_texts_left_to_people_are_locked_in_one_order_with_the_others(mode
     items: list[Recordable] = [WithPeople(await task_of(moderation, left)), arrived(held)]
     async with moderation.database.transaction() as tx:
         await tx.execute(_LOCK_TEXT, [held])
-        recording = asyncio.create_task(moderation.recorder.record(items))
+        recording = asyncio.create_task(moderation.record_verdicts(items))
         assert await comes_to_wait(recording, moderation.database, behind=tx)
         async with moderation.database.transaction() as other:
             await other.execute(_LOCK_TEXT, [left])
@@ -72,7 +72,7 @@ async def test_a_text_that_somebody_holds_is_left_to_people_all_the_same(moderat
     item = WithPeople(await task_of(moderation, held))
     async with moderation.database.transaction() as tx:
         await tx.execute(_LOCK_TEXT, [held])
-        recording = asyncio.create_task(moderation.recorder.record([item]))
+        recording = asyncio.create_task(moderation.record_verdicts([item]))
         assert await comes_to_wait(recording, moderation.database, behind=tx)
     await recording
     assert await left_for_s(moderation, held) == pytest.approx(PENDING_S, abs=30)
@@ -80,7 +80,7 @@ async def test_a_text_that_somebody_holds_is_left_to_people_all_the_same(moderat
 
 async def test_a_text_left_to_people_is_due_once_its_equal_is_decided(moderation: Moderation) -> None:
     decided, left = await create_points(moderation, "chair", "chair")
-    await moderation.recorder.record([WithPeople(await task_of(moderation, left)), arrived(decided)])
+    await moderation.record_verdicts([WithPeople(await task_of(moderation, left)), arrived(decided)])
     assert await left_for_s(moderation, left) <= 0
 
 
@@ -94,7 +94,7 @@ async def test_kept_verdicts_are_written_in_one_order(moderation: Moderation) ->
     items = [arrived(first, has_end=False), arrived(last), arrived(first)]
     async with moderation.database.transaction() as tx:
         await tx.execute(_LOCK_KEPT, [cache_keys[texts[0]]])
-        recording = asyncio.create_task(moderation.recorder.record(items))
+        recording = asyncio.create_task(moderation.record_verdicts(items))
         assert await comes_to_wait(recording, moderation.database, behind=tx)
         async with moderation.database.transaction() as other:
             await other.execute(_LOCK_KEPT, [cache_keys[texts[1]]])

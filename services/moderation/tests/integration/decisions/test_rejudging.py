@@ -19,7 +19,8 @@ from classifeed_common.db import Tx
 from classifeed_common.errors import InvalidArgument, NotFound
 from classifeed_devkit.testing.campaigns import in_campaigns
 from classifeed_devkit.testing.locks import comes_to_wait
-from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
+from classifeed_moderation.app.decisions.apply_verdicts import Arrived, apply_verdicts
+from classifeed_moderation.app.decisions.record_decisions import Rules
 from classifeed_moderation.app.decisions.rejudge_texts import rejudge_slice
 from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.subjects import Status
@@ -50,13 +51,11 @@ async def slice_of(moderation: Moderation, rules: Rules, *, is_dry_run: bool = F
         await rejudging.add_rejudgement(tx, request_id, None, is_dry_run=is_dry_run)
         await rejudge_slice(
             tx,
+            moderation.deciding_by(rules),
             request_id=request_id,
             kind=None,
             is_dry_run=is_dry_run,
             after="",
-            rules=rules,
-            outbox=moderation.outbox,
-            decided_at=moderation.clock.now(),
         )
 
 
@@ -269,13 +268,11 @@ async def test_a_vote_that_read_the_point_before_is_made_again(moderation: Moder
         await rejudging.add_rejudgement(tx, "r", None, is_dry_run=False)
         await rejudge_slice(
             tx,
+            moderation.deciding_by(rules_with(**police)),
             request_id="r",
             kind=None,
             is_dry_run=False,
             after="",
-            rules=rules_with(**police),
-            outbox=moderation.outbox,
-            decided_at=moderation.clock.now(),
         )
     await voting
     assert await moderation.rows("SELECT votes_for, tags FROM points") == [(1, ["camera", "police", "speed_control"])]
@@ -314,10 +311,4 @@ async def test_a_recheck_meanwhile_is_not_lost(moderation: Moderation) -> None:
 
 
 async def _apply(moderation: Moderation, tx: Tx, key: str, name: str) -> None:
-    await apply_verdicts(
-        tx,
-        [Arrived(key, VerdictList((Verdict(name),), has_end=True))],
-        rules=moderation.rules,
-        outbox=moderation.outbox,
-        decided_at=moderation.clock.now(),
-    )
+    await apply_verdicts(tx, [Arrived(key, VerdictList((Verdict(name),), has_end=True))], moderation.deciding)

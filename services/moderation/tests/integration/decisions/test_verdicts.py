@@ -293,7 +293,7 @@ async def test_a_repeated_incomplete_response_writes_nothing_and_is_requested_la
         )
         # The claim of a request moves it like this.
         await moderation.rows("UPDATE subjects SET next_retry = now() + interval '60 s' RETURNING 1")
-        await moderation.recorder.record([Arrived(str(point_id), INCOMPLETE, is_response=True)])
+        await moderation.record_verdicts([Arrived(str(point_id), INCOMPLETE, is_response=True)])
         waits.append(await next_request_s(moderation))
         assert await moderation.rows(_WRITTEN) == [(1, 0)]
     assert waits == pytest.approx([60, 60, 120, 240, 480, 600, 600, 600], abs=10)  # the test itself takes seconds
@@ -328,7 +328,7 @@ async def test_a_repeated_callback_moves_no_request_and_writes_nothing(moderatio
         for key, has_end in ((stale, True), (KEY, True)):
             await moderation.apply(key, "text_auto_allowed_nowhere" if key == stale else "police", has_end=has_end)
         await moderation.rows("UPDATE decisions SET recorded_at = recorded_at - interval '1 h' RETURNING 1")
-        await moderation.recorder.record(
+        await moderation.record_verdicts(
             [Arrived(await send(moderation, "A table", version=2), INCOMPLETE, "callback-1")]
         )
     assert sorted(await not_applied(moderation)) == ["INCOMPLETE", "KEY_WITHOUT_VERSION", "TEXT_CHANGED"]

@@ -342,9 +342,7 @@ async def test_while_it_starts_and_drains_it_is_503_and_the_sender_tries_again(
     async def on_start() -> None:
         await may_start.wait()
 
-    routes = callback_routes(
-        moderation.recorder, audience=AUDIENCE, keys=keys, policy=POLICY, callbacks_s=1000, takes_anonymous=True
-    )
+    routes = callback_routes(moderation.record_verdicts, keys=keys, policy=POLICY, takes_anonymous=True)
     settings = settings_for(AUDIENCE).model_copy(update={"drain_notice_s": 0.0, "drain_grace_s": 60})
     runner = ServiceRunner(
         settings, AUDIENCE, "1", routes=routes, roles=[Role("work", work)], policy=POLICY, keys=keys, on_start=on_start

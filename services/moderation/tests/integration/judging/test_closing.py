@@ -87,7 +87,7 @@ async def test_a_removed_point_is_closed_and_requested_no_more(moderation: Moder
     removed, living = await moderation.create_point("one"), await moderation.create_point("two")
     author = Author("a", AuthorRole.USER)
     await comment_point(
-        moderation.database, moderation.texts, point_id=removed, author=author, text="hm", request_id="1"
+        moderation.database, moderation.store_texts, point_id=removed, author=author, text="hm", request_id="1"
     )
     await remove_point(moderation.database, moderation.clock, point_id=removed)
     comment = next(key for key in await noted(moderation) if "/" in key)

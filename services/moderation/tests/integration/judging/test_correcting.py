@@ -303,7 +303,7 @@ async def test_more_verdicts_than_a_transaction_takes_are_all_recorded(make_mode
     keys = [key for (key,) in await moderation.rows("SELECT subject_key FROM subjects")]
     arrived = [Arrived(key, VerdictList(has_end=True)) for key in keys]
     async with asyncio.timeout(60):
-        await asyncio.gather(*(moderation.recorder.record([item]) for item in arrived))
+        await asyncio.gather(*(moderation.record_verdicts([item]) for item in arrived))
     assert await moderation.rows("SELECT DISTINCT status FROM subjects") == [("APPROVED",)]
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from classifeed_common.auth import KeyStore
 from classifeed_common.clock import SystemClock
 from classifeed_common.faults import lasting
 from classifeed_devkit.testing.recovery import until
@@ -15,18 +16,18 @@ from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.clients.configured import verdict_service_of
 from classifeed_moderation.clients.connections import Connections
 from classifeed_moderation.clients.verdict_service import HttpVerdictService, request_body
+from classifeed_moderation.domain.decisions import Subject
 from classifeed_moderation.domain.points import Author, AuthorRole
 from classifeed_moderation.domain.subjects import Kind, Status, Task
 from classifeed_moderation.domain.verdicts import Span
 from classifeed_moderation.settings import ModerationSettings
-from classifeed_moderation.store.subjects import StoredSubject
 
 from ...conftest import CLEAN, END, PEOPLE, RETRY_S, MakeModeration, Moderation, errors, result, verdict
 
 NEAR_S = 30.0
 
 
-async def decide_one(moderation: Moderation, description: str = "pothole") -> StoredSubject:
+async def decide_one(moderation: Moderation, description: str = "pothole") -> Subject:
     """Create a point and return its subject once its request has ended; `started` must not change."""
     point_id = await moderation.create_point(description)
     before = await moderation.subject(point_id)
@@ -38,7 +39,7 @@ async def decide_one(moderation: Moderation, description: str = "pothole") -> St
     return subject
 
 
-def waits_s(subject: StoredSubject) -> float:
+def waits_s(subject: Subject) -> float:
     assert subject.next_retry is not None
     return (subject.next_retry - subject.started).total_seconds()
 
@@ -104,7 +105,7 @@ async def test_request_is_as_the_protocol_says(moderation: Moderation) -> None:
     author = Author("somebody", AuthorRole.USER)
     for text in ("hm", 'a "quoted"\nline'):
         await comment_point(
-            moderation.database, moderation.texts, point_id=point_id, author=author, text=text, request_id=text
+            moderation.database, moderation.store_texts, point_id=point_id, author=author, text=text, request_id=text
         )
     await until(lambda: len(moderation.stand_in.requests) == 3)
     expected = [
@@ -128,12 +129,12 @@ async def test_request_is_as_the_protocol_says(moderation: Moderation) -> None:
         ]
 
 
-async def test_environment_and_service_are_those_of_the_settings() -> None:
+async def test_environment_and_service_are_those_of_the_settings(keys: KeyStore) -> None:
     task = Task("key", Kind.POINT, "text", b"", ())
     settings = ModerationSettings(
         dsn="postgresql://127.0.0.1:1/none", verdict_service="me", verdict_environment="stable"
     )
-    service = verdict_service_of(settings, SystemClock(), caller="moderation")
+    service = verdict_service_of(settings, SystemClock(), keys)
     assert isinstance(service, HttpVerdictService)
     assert (service._service, service._environment) == ("me", "stable")
     params = json.loads(request_body([task], service="me", environment="stable"))["params"]

@@ -86,7 +86,12 @@ async def test_comment_is_judged_in_the_regions_of_its_point(moderation: Moderat
     author = Author("somebody", AuthorRole.MODERATOR)
     for request_id in ("a", "a", "b"):
         await comment_point(
-            moderation.database, moderation.texts, point_id=point_id, author=author, text="hm", request_id=request_id
+            moderation.database,
+            moderation.store_texts,
+            point_id=point_id,
+            author=author,
+            text="hm",
+            request_id=request_id,
         )
     await until(lambda: len(moderation.stand_in.requests) == 3)
     sent = {request.params["key"]: request.params["body"]["regions"] for request in moderation.stand_in.requests}
@@ -97,7 +102,7 @@ async def test_unknown_point_has_no_comments(moderation: Moderation) -> None:
     with pytest.raises(Exception, match="POINT_NOT_FOUND"):
         await comment_point(
             moderation.database,
-            moderation.texts,
+            moderation.store_texts,
             point_id=uuid4(),
             author=Author("somebody", AuthorRole.USER),
             text="hm",

@@ -165,14 +165,14 @@ async def test_responses_that_come_after_a_small_transaction_are_recorded_togeth
     await take(moderation, {str(number): f"text {number}" for number in range(4)})
     sent = [task.sent_key for task in await moderation.queue.take()]
     clean = [Arrived(key, VerdictList((), has_end=True)) for key in sent]
-    await moderation.recorder.record(clean[:1], gathers=True)
+    await moderation.record_verdicts(clean[:1], gathers=True)
     async with asyncio.timeout(30):
         await pauses.begun.wait()
-    waiting = [asyncio.create_task(moderation.recorder.record([item], gathers=True)) for item in clean[1:3]]
+    waiting = [asyncio.create_task(moderation.record_verdicts([item], gathers=True)) for item in clean[1:3]]
     await asyncio.sleep(0)
     assert len(await moderation.rows("SELECT 1 FROM decisions")) == 1
     async with asyncio.timeout(30):
-        await moderation.recorder.record(clean[3:])  # a caller waits for it
+        await moderation.record_verdicts(clean[3:])  # a caller waits for it
         await asyncio.gather(*waiting)
     transactions = await moderation.rows("SELECT count(*) FROM decisions GROUP BY xmin ORDER BY 1")
     assert transactions == [(1,), (3,)]

@@ -156,13 +156,11 @@ async def test_histories_equal_the_model(moderation: Moderation, seed: int) -> N
                 await rejudging.add_rejudgement(tx, request_id, None, is_dry_run=False)
                 await rejudge_slice(
                     tx,
+                    moderation.deciding,
                     request_id=request_id,
                     kind=None,
                     is_dry_run=False,
                     after="",
-                    rules=moderation.rules,
-                    outbox=moderation.outbox,
-                    decided_at=moderation.clock.now(),
                 )
             for each in models:
                 await each.check()

@@ -181,7 +181,7 @@ async def test_a_comment_does_not_take_the_key_of_a_lost_one(moderation: Moderat
     async def comment(text: str) -> int:
         return await comment_point(
             moderation.database,
-            moderation.texts,
+            moderation.store_texts,
             point_id=point_id,
             author=Author("author", AuthorRole.USER),
             text=text,

@@ -76,7 +76,12 @@ class Load:
         point_id = await self._moderation.create_point(f"text {uuid4()}")
         author = Author("author", AuthorRole.USER)
         await comment_point(
-            database, self._moderation.texts, point_id=point_id, author=author, text="yes", request_id=str(uuid4())
+            database,
+            self._moderation.store_texts,
+            point_id=point_id,
+            author=author,
+            text="yes",
+            request_id=str(uuid4()),
         )
         await vote_point(database, point_id=point_id, author_id="voter", is_for=True)
         self.rounds += 1

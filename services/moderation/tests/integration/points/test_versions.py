@@ -22,7 +22,7 @@ from ...conftest import Moderation
 async def race(moderation: Moderation, point_id: UUID) -> bool:
     """Read a point, apply a verdict, and write the read point with one more vote; return whether it was written."""
     async with moderation.database.transaction() as tx:
-        read = await points.read_point(tx, point_id)
+        read = await points.find_point(tx, point_id)
     assert read is not None
     await moderation.apply(point_id, "request", "police")
     async with moderation.database.transaction() as tx:
@@ -39,11 +39,11 @@ async def test_without_a_new_version_the_verdict_is_lost(
     moderation: Moderation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The naive implementation, to prove that the test above can fail."""
-    naive = decisions.SQL["record"].replace(
+    naive = decisions._SQL["record"].replace(
         ",\n        version = greatest(p.version + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)", ""
     )
-    assert naive != decisions.SQL["record"]
-    monkeypatch.setitem(decisions.SQL._statements, "record", naive)
+    assert naive != decisions._SQL["record"]
+    monkeypatch.setitem(decisions._SQL._statements, "record", naive)
     point_id = await moderation.create_point(tags=("other",))
     assert await race(moderation, point_id) is True
     assert await moderation.rows("SELECT tags FROM points") == [(["other"],)]

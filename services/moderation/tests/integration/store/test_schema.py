@@ -48,34 +48,34 @@ async def test_no_hot_query_scans(migrated_database: MigratedDatabase) -> None:
     hash_ = bytes.fromhex("c4ca4238a0b923820dcc509a6f75849b")
     appeals = load_queries("classifeed_moderation.store", "appeals.sql")
     hot: dict[str, dict[str, Any]] = {
-        subjects.SQL["claim_due"]: {"kind": "POINT", "limit": 100, "retry_s": 60},
-        subjects.SQL["list_sellers"]: {"after": "seller1", "limit": 50},
-        subjects.SQL["claim_shares"]: {"seller_ids": ["seller1", "seller2"], "share": 5, "retry_s": 60},
-        subjects.SQL["lock_keys"]: {"subject_keys": [key]},
-        subjects.SQL["lock_subjects"]: {"subject_keys": [key]},
-        subjects.SQL["find_subject"]: {"subject_key": key},
-        subjects.SQL["release_same"]: {"cache_keys": [hash_], "subject_keys": [key]},
-        subjects.SQL["leave"]: {
+        subjects._SQL["claim_due"]: {"kind": "POINT", "limit": 100, "retry_s": 60},
+        subjects._SQL["list_sellers"]: {"after": "seller1", "limit": 50},
+        subjects._SQL["claim_shares"]: {"seller_ids": ["seller1", "seller2"], "share": 5, "retry_s": 60},
+        subjects._SQL["lock_keys"]: {"subject_keys": [key]},
+        subjects._SQL["lock_subjects"]: {"subject_keys": [key]},
+        subjects._SQL["find_subject"]: {"subject_key": key},
+        subjects._SQL["release_same"]: {"cache_keys": [hash_], "subject_keys": [key]},
+        subjects._SQL["leave"]: {
             "subject_keys": [key],
             "text_hashes": [hash_],
             "sent_keys": [key],
             "cache_keys": [hash_],
             "pending_s": 600,
         },
-        closings.SQL["stop_texts"]: {"point_id": key},
-        closings.SQL["remove_offer_texts"]: {"subject_keys": [key], "content_versions": [1]},
-        closings.SQL["claim_closings"]: {"limit": 100, "retry_s": 60},
-        closings.SQL["put_off_closings"]: {"sent_keys": [key], "noted_at": [None], "repeat_s": 600},
-        subjects.SQL["count_waiting"]: {},
-        decisions.SQL["lock_points"]: {"point_ids": [key]},
-        decisions.SQL["find_times"]: {"decision_ids": [1]},
-        decisions.SQL["find_lost"]: {"decision_ids": [1], "kept_days": 400},
-        decisions.SQL["find_kept"]: {"cache_keys": [hash_], "age_s": 60},
-        decisions.SQL["list_decisions"]: {"after": 0, "subject_key": key, "limit": 10},
-        decisions.SQL["find_decision"]: {"decision_id": 1},
-        rejudging.SQL["list_judged"]: {"after": key, "kind": None, "limit": 100},
+        closings._SQL["stop_texts"]: {"point_id": key},
+        closings._SQL["remove_offer_texts"]: {"subject_keys": [key], "content_versions": [1]},
+        closings._SQL["claim_closings"]: {"limit": 100, "retry_s": 60},
+        closings._SQL["put_off_closings"]: {"sent_keys": [key], "noted_at": [None], "repeat_s": 600},
+        subjects._SQL["count_waiting"]: {},
+        subjects._SQL["lock_points"]: {"point_ids": [key]},
+        decisions._SQL["find_times"]: {"decision_ids": [1]},
+        decisions._SQL["find_lost"]: {"decision_ids": [1], "kept_days": 400},
+        decisions._SQL["find_kept"]: {"cache_keys": [hash_], "age_s": 60},
+        decisions._SQL["list_decisions"]: {"after": 0, "subject_key": key, "limit": 10},
+        decisions._SQL["find_decision"]: {"decision_id": 1},
+        rejudging._SQL["list_judged"]: {"after": key, "kind": None, "limit": 100},
         appeals["list_deciders"]: {"subject_key": key, "text_hash": hash_},
-        appeals["find_outcome"]: {"subject_key": key, "decision_id": 1},
+        appeals["list_outcomes"]: {"subject_key": key, "decision_id": 1},
         appeals["find_author"]: {"subject_key": key},
     }
     async with database.connection() as connection:
@@ -100,7 +100,7 @@ async def test_claims_read_no_text_that_is_not_due(
     async with database.connection() as connection:
         await connection.execute(SEED)
         await connection.execute("ANALYZE subjects")
-        nodes = await explain(connection, subjects.SQL[name], parameters)
+        nodes = await explain(connection, subjects._SQL[name], parameters)
     [condition] = [
         node["Index Cond"] for node in nodes if node.get("Index Name", "") in {"subjects_due", "subjects_shares"}
     ]

@@ -8,6 +8,7 @@ from typing import Any
 from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_devkit.testing.plans import Hot, list_costly
 from classifeed_moderation.store import decisions, subjects
+from classifeed_moderation.store.offer_texts import _SQL as OFFER_TEXTS
 
 TEXTS = 20_000
 BATCH = 50
@@ -24,19 +25,19 @@ CACHE = "INSERT INTO verdict_cache SELECT decode(md5(n::text), 'hex'), '[]' FROM
 KEYS = [f"offer/new/{n}" for n in range(1, BATCH + 1)]
 HASHES = [md5(str(n).encode(), usedforsecurity=False).digest() for n in range(1, BATCH + 1)]
 STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "claim_due": (subjects.SQL, {"kind": "OFFER", "limit": BATCH, "retry_s": 60.0}),
-    "claim_shares": (subjects.SQL, {"seller_ids": ["old", "new"], "share": BATCH // 2, "retry_s": 60.0}),
-    "list_sellers": (subjects.SQL, {"after": "", "limit": 50}),
-    "lock_keys": (subjects.SQL, {"subject_keys": KEYS}),
-    "lock_subjects": (subjects.SQL, {"subject_keys": KEYS}),
+    "claim_due": (subjects._SQL, {"kind": "OFFER", "limit": BATCH, "retry_s": 60.0}),
+    "claim_shares": (subjects._SQL, {"seller_ids": ["old", "new"], "share": BATCH // 2, "retry_s": 60.0}),
+    "list_sellers": (subjects._SQL, {"after": "", "limit": 50}),
+    "lock_keys": (subjects._SQL, {"subject_keys": KEYS}),
+    "lock_subjects": (subjects._SQL, {"subject_keys": KEYS}),
     "leave": (
-        subjects.SQL,
+        subjects._SQL,
         {"subject_keys": KEYS, "text_hashes": HASHES, "sent_keys": KEYS, "cache_keys": HASHES, "pending_s": 600.0},
     ),
-    "release_same": (subjects.SQL, {"cache_keys": HASHES, "subject_keys": KEYS}),
-    "recheck": (subjects.SQL, {"subject_keys": KEYS}),
-    "find_kept": (decisions.SQL, {"cache_keys": HASHES, "age_s": 60.0}),
-    "find_decided": (subjects.SQL, {"subject_keys": KEYS, "text_hashes": HASHES}),
+    "release_same": (subjects._SQL, {"cache_keys": HASHES, "subject_keys": KEYS}),
+    "recheck": (subjects._SQL, {"subject_keys": KEYS}),
+    "find_kept": (decisions._SQL, {"cache_keys": HASHES, "age_s": 60.0}),
+    "find_decided": (OFFER_TEXTS, {"subject_keys": KEYS, "text_hashes": HASHES}),
 }
 
 

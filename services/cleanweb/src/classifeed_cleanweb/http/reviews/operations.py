@@ -7,11 +7,12 @@ from typing import Final
 
 from pydantic import BaseModel, Field
 
-from classifeed_cleanweb.app.give_back_review import give_back_review
 from classifeed_cleanweb.app.submit_opinion import EnqueueCallback, submit_opinion
 from classifeed_cleanweb.domain.review_terms import ReviewTerms
+from classifeed_cleanweb.store import reviews
 from classifeed_common.db import Database
 from classifeed_common.http.api.operations import ApiRequest, Operation
+from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.own_names import person_name
 
 _MAX_BODY_BYTES: Final = 16 << 10
@@ -68,7 +69,8 @@ async def send_opinion(services: ReviewServices, request: ApiRequest) -> Opinion
 async def give_back(services: ReviewServices, request: ApiRequest) -> GivenBack:
     """End the lease of the signed-in reviewer, so that another reviewer gets the text at once."""
     given: GiveBack = request.body
-    return GivenBack(given_back=await give_back_review(services.database, given.review_id, person_name(request.by)))
+    async with services.database.transaction(timeout_s=remaining_s()) as tx:
+        return GivenBack(given_back=await reviews.give_back(tx, given.review_id, person_name(request.by)))
 
 
 OPERATIONS: Final[tuple[Operation[ReviewServices], ...]] = (

@@ -16,23 +16,19 @@ from classifeed_common.http.pages.guarding import PageGuard, page_callers
 from classifeed_common.http.pages.sessions import Session
 
 
-def review_routes(
-    services: ReviewServices, *, audience: str, keys: KeyStore | None, policy: Policy
-) -> Sequence[BaseRoute]:
+def review_routes(services: ReviewServices, *, keys: KeyStore, policy: Policy) -> Sequence[BaseRoute]:
     """Return the routes below `/reviews`.
 
     Changes require JSON from a page of this service (`BrowserGuard`), with a cookie that no other site can have sent.
 
     Args:
         services: services that the pages use.
-        audience: required audience of tokens.
         keys: keys that verify tokens.
         policy: policy that says who may review.
     """
     session = Session(PATH, "classifeed_reviewer")
-    callers = page_callers(
-        session, keys=keys, policy=policy, grpc_service="classifeed.cleanweb.v1.CleanwebService", audience=audience
-    )
+    grpc_service = "classifeed.cleanweb.v1.CleanwebService"
+    callers = page_callers(session, keys=keys, policy=policy, grpc_service=grpc_service, audience="cleanweb")
     guard = PageGuard(API, PAGES, session, callers, shows="ClaimReview", further=("SubmitOpinion",))
     pages = ReviewPages(services.database, services.terms)
     return [

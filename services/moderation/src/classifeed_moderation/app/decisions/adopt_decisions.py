@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Final
 
 import structlog
@@ -15,8 +15,7 @@ from classifeed_common.db import Tx
 from classifeed_common.kafka import message_of
 from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import MODERATION_OUTCOMES
-from classifeed_moderation.app.decisions.apply_verdicts import Rules
-from classifeed_moderation.app.decisions.report_decisions import report_decisions
+from classifeed_moderation.app.decisions.record_decisions import Deciding, Rules
 from classifeed_moderation.domain.bans import reason_of_ban
 from classifeed_moderation.domain.decisions import Decision, Maker, Subject
 from classifeed_moderation.domain.rules import Judgement
@@ -37,14 +36,13 @@ class Kept:
     decision: KeptDecision
 
 
-async def adopt_decisions(
-    tx: Tx, kept: Mapping[str, Kept], *, rules: Rules, outbox: Outbox, decided_at: datetime
-) -> set[str]:
+async def adopt_decisions(tx: Tx, kept: Mapping[str, Kept], deciding: Deciding) -> set[str]:
     """Record decisions about stored texts without an equally late decision, report them, and return the texts' keys.
 
     An adopted refusal gets the verdict that its ban names, so it can be rejudged. A refusal by an unknown rule counts
     as a reviewer's.
     """
+    rules = deciding.current_rules()
     locked = await subjects.lock_subjects(tx, kept)
     times = await decisions.find_times(tx, [each.decision_id for each in locked.values() if each.decision_id])
     made: dict[Maker, list[Decision]] = {}
@@ -55,8 +53,7 @@ async def adopt_decisions(
             maker, decision = _adopt(subject, kept[key].decision, rules)
             made.setdefault(maker, []).append(decision)
     for maker, adopted in made.items():
-        recorded = await decisions.record(tx, adopted, rule_set=rules.version, maker=maker, decided_at=decided_at)
-        await report_decisions(tx, outbox, recorded)
+        await deciding.record(tx, adopted, maker=maker, rule_set=rules.version)
     keys = {decision.subject.key for adopted in made.values() for decision in adopted}
     if keys:
         _log.info("moderation.decisions.adopted", decisions=len(keys), sent=len(kept))

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final
 
 import structlog
 
 from classifeed_common.db import Tx, after_commit
-from classifeed_common.outbox import Outbox
-from classifeed_common.snapshot import Loaded
+from classifeed_moderation.app.decisions.record_decisions import Deciding, Rules
 from classifeed_moderation.app.decisions.report_decisions import report_decisions
 from classifeed_moderation.domain.decisions import Decision, Maker, decide
 from classifeed_moderation.domain.rules import RuleSet
@@ -33,10 +32,6 @@ from classifeed_moderation.store.decisions import Recorded
 
 _LOGGED_KEY_CHARS: Final = 200
 _log = structlog.get_logger(__name__)
-
-
-# The current rules, with the version of their file.
-Rules: TypeAlias = Loaded[RuleSet]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +74,7 @@ class Applied:
 
 
 async def apply_verdicts(
-    tx: Tx,
-    arrived: Sequence[Arrived],
-    *,
-    rules: Rules,
-    outbox: Outbox,
-    decided_at: datetime,
-    longest_retry_s: float = 0.0,
+    tx: Tx, arrived: Sequence[Arrived], deciding: Deciding, *, longest_retry_s: float = 0.0
 ) -> Applied:
     """Apply verdicts to their texts; applying them again changes nothing.
 
@@ -95,6 +84,7 @@ async def apply_verdicts(
     The texts, then the kept verdicts, are locked in the order of their keys, so that two such transactions never
     deadlock. Several verdict lists about one text are applied one after the other.
     """
+    rules, decided_at = deciding.current_rules(), deciding.clock.now()
     applied = Applied()
     kept: dict[bytes, VerdictList] = {}
     rounds: list[list[Recorded]] = []
@@ -119,7 +109,7 @@ async def apply_verdicts(
         decided = [item.decision.subject.key for recorded in rounds for item in recorded]
         applied.released = await subjects_table.release_same(tx, kept, decided)
     for recorded in rounds:
-        await report_decisions(tx, outbox, recorded)
+        await report_decisions(tx, deciding.outbox, recorded)
         applied.recorded += recorded
         after_commit(tx, partial(_measure, recorded, decided_at, rules.value))
     return applied

@@ -1,4 +1,4 @@
-"""VerdictRecorder: records verdicts and reviews by people, many texts per transaction."""
+"""RecordVerdicts: records verdicts and reviews by people, many texts per transaction."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Final, TypeAlias
 
 import structlog
 
-from classifeed_common.clock import Clock
 from classifeed_common.db import Database, is_passing_fault
-from classifeed_common.outbox import Outbox
 from classifeed_common.pacing.duty_cycle import gather_records
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
+from classifeed_moderation.app.decisions.apply_verdicts import Arrived, apply_verdicts
+from classifeed_moderation.app.decisions.record_decisions import Deciding
 from classifeed_moderation.domain.subjects import Task, parse_sent_key
 from classifeed_moderation.store import subjects
 
@@ -44,14 +43,12 @@ class _Batch:
     written: asyncio.Future[Faults] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
-class VerdictRecorder:
+class RecordVerdicts:
     """Collects items while a transaction writes earlier items, and writes them together.
 
     Args:
         database: database of the texts.
-        outbox: sends the decisions.
-        clock: clock for the time of decisions.
-        current_rules: returns the current rules.
+        deciding: rules, clock and outbox of the decisions.
         max_pending_duration_s: seconds that people may have a text.
         gathered_items: number of items that ends the linger pause. It must be below the number of concurrent
             responses, or all of them would wait for more.
@@ -62,19 +59,15 @@ class VerdictRecorder:
     def __init__(
         self,
         database: Database,
-        outbox: Outbox,
-        clock: Clock,
+        deciding: Deciding,
         *,
-        current_rules: Callable[[], Rules],
         max_pending_duration_s: float,
         gathered_items: int = _BATCH,
         on_decided: Callable[[], None],
         on_due: Callable[[], None],
     ) -> None:
         self._database = database
-        self._outbox = outbox
-        self._clock = clock
-        self._current_rules = current_rules
+        self._deciding = deciding
         self._pending_s = max_pending_duration_s
         self._gathered_items = min(gathered_items, _BATCH)
         self._on_decided = on_decided
@@ -83,7 +76,7 @@ class VerdictRecorder:
         self._writing: asyncio.Task[None] | None = None
         self._has_gathered = asyncio.Event()
 
-    async def record(self, items: Sequence[Recordable], *, gathers: bool = False) -> None:
+    async def __call__(self, items: Sequence[Recordable], *, gathers: bool = False) -> None:
         """Record items and return once all are committed; transactions are small so as not to block the event loop.
 
         Args:
@@ -154,14 +147,7 @@ class VerdictRecorder:
             if left:
                 further = [parse_sent_key(each.sent_key).key for each in arrived]
                 await subjects.leave(tx, left, pending_s=self._pending_s, further=further)
-            applied = await apply_verdicts(
-                tx,
-                arrived,
-                rules=self._current_rules(),
-                outbox=self._outbox,
-                decided_at=self._clock.now(),
-                longest_retry_s=self._pending_s,
-            )
+            applied = await apply_verdicts(tx, arrived, self._deciding, longest_retry_s=self._pending_s)
         if applied.recorded:
             self._on_decided()
         if applied.is_due:

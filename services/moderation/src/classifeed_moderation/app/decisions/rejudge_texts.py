@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from datetime import datetime
 from typing import Final
 
 from classifeed_common.db import Tx
-from classifeed_common.outbox import Outbox
-from classifeed_moderation.app.decisions.apply_verdicts import Rules
-from classifeed_moderation.app.decisions.report_decisions import report_decisions
+from classifeed_moderation.app.decisions.record_decisions import Deciding, Rules
 from classifeed_moderation.domain.decisions import Decision, Maker, Subject
 from classifeed_moderation.domain.rules import Judgement, RuleSet
 from classifeed_moderation.domain.subjects import Kind, Status
-from classifeed_moderation.store import decisions, rejudging, subjects
+from classifeed_moderation.store import rejudging, subjects
 from classifeed_moderation.store.rejudging import Change, JudgedText
 
 SLICE_TEXTS: Final = 1000
@@ -22,14 +19,12 @@ SLICE_TEXTS: Final = 1000
 
 async def rejudge_slice(
     tx: Tx,
+    deciding: Deciding,
     *,
     request_id: str,
     kind: Kind | None,
     is_dry_run: bool,
     after: str,
-    rules: Rules,
-    outbox: Outbox,
-    decided_at: datetime,
     limit: int = SLICE_TEXTS,
 ) -> tuple[str | None, int]:
     """Judge the next texts; return the start of the next slice (None: this was the last) and the number of texts.
@@ -37,10 +32,11 @@ async def rejudge_slice(
     A text changes if the rules give it another status, or a point other tags. A refused point or comment stays
     refused under any rules. Decisions of reviewers stay, and waiting texts are skipped.
     """
+    rules = deciding.current_rules()
     texts = await rejudging.list_judged(tx, kind, after=after, limit=limit)
     found = {text.key: judgement for text in texts if (judgement := _judge(text, rules.value)) is not None}
     if found and not is_dry_run:
-        found = await _change(tx, found, rules=rules, outbox=outbox, decided_at=decided_at)
+        found = await _change(tx, found, rules, deciding)
     kinds = {text.key: text.kind for text in texts}
     counts = Counter(
         Change(kinds[key], judgement.region_id, judgement.rule, judgement.status) for key, judgement in found.items()
@@ -50,9 +46,7 @@ async def rejudge_slice(
     return (None if is_last else texts[-1].key), len(texts)
 
 
-async def _change(
-    tx: Tx, keys: Collection[str], *, rules: Rules, outbox: Outbox, decided_at: datetime
-) -> dict[str, Judgement]:
+async def _change(tx: Tx, keys: Collection[str], rules: Rules, deciding: Deciding) -> dict[str, Judgement]:
     """Lock texts, judge their current state, and record and return the changes."""
     changed = [
         Decision(subject, judgement, subject.verdicts, is_automatic=_is_automatic(subject))
@@ -60,10 +54,7 @@ async def _change(
         if subject.decided_by is Maker.RULE and (judgement := _judge(subject, rules.value)) is not None
     ]
     if changed:
-        recorded = await decisions.record(
-            tx, changed, rule_set=rules.version, maker=Maker.RULE, decided_at=decided_at, request_ids={}
-        )
-        await report_decisions(tx, outbox, recorded)
+        await deciding.record(tx, changed, maker=Maker.RULE, rule_set=rules.version)
     return {decision.subject.key: decision.judgement for decision in changed}
 
 

@@ -10,8 +10,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from classifeed.moderation.v1.events_pb2 import ModerationEvent
 from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsJudged
+from classifeed.moderation.v1.subject_pb2 import Ban, Tags
 from classifeed.moderation.v1.subject_pb2 import Decision as DecisionMessage
-from classifeed.moderation.v1.subject_pb2 import Span, Tags
 from classifeed.moderation.v1.subject_pb2 import Verdict as VerdictMessage
 from classifeed_common.db import Tx, after_commit
 from classifeed_common.kafka import Message, message_of
@@ -20,7 +20,7 @@ from classifeed_common.splitting import split_by_size
 from classifeed_domain.topics import MODERATION_EVENTS, MODERATION_OUTCOMES
 from classifeed_moderation.domain.bans import ban_of
 from classifeed_moderation.domain.subjects import Kind, Status
-from classifeed_moderation.domain.verdicts import Verdict
+from classifeed_moderation.domain.verdicts import Verdict, to_json
 from classifeed_moderation.metrics import DECISIONS, SHOWN
 from classifeed_moderation.store.decisions import Recorded
 
@@ -55,18 +55,23 @@ def outcome_messages(judged: Iterable[tuple[tuple[str, str, str], OfferTextJudge
     return messages
 
 
-def verdict_messages(verdicts: Iterable[Verdict]) -> list[VerdictMessage]:
+def judged_text(
+    external_id: str, text_hash: bytes, status: str, decision_id: int, recorded_at: datetime, ban: Ban | None
+) -> OfferTextJudged:
+    """Return the outcome of a text; `ban` says why it is refused."""
+    return OfferTextJudged(
+        external_id=external_id,
+        text_hash=text_hash,
+        status=f"MODERATION_STATUS_{status}",
+        decision_id=decision_id,
+        decide_time=_timestamp(recorded_at),
+        ban=ban,
+    )
+
+
+def verdict_messages(verdicts: Sequence[Verdict]) -> list[VerdictMessage]:
     """Return verdicts as messages."""
-    return [
-        VerdictMessage(
-            name=verdict.name,
-            source=verdict.source,
-            entity=verdict.entity,
-            spans=[Span(start=span.start, end=span.end, excerpt=span.excerpt) for span in verdict.spans],
-            reviewers=verdict.reviewers,
-        )
-        for verdict in verdicts
-    ]
+    return [VerdictMessage(**fields) for fields in to_json(verdicts)]
 
 
 def _count(applied: Sequence[Recorded]) -> None:
@@ -89,16 +94,10 @@ def _timestamp(moment: datetime) -> Timestamp:
 def _judged(item: Recorded) -> OfferTextJudged:
     subject, judgement = item.decision.subject, item.decision.judgement
     assert subject.address is not None
-    judged = OfferTextJudged(
-        external_id=subject.address[2],
-        text_hash=subject.text_hash,
-        status=f"MODERATION_STATUS_{judgement.status}",
-        decision_id=item.decision_id,
-    )
-    judged.decide_time.CopyFrom(_timestamp(item.recorded_at))
+    ban = None
     if judgement.reason is not None:
-        judged.ban.CopyFrom(ban_of(subject.text, subject.title_chars, judgement.reason, item.rule_set))
-    return judged
+        ban = ban_of(subject.text, subject.title_chars, judgement.reason, item.rule_set)
+    return judged_text(subject.address[2], subject.text_hash, judgement.status, item.decision_id, item.recorded_at, ban)
 
 
 def _event_message(item: Recorded) -> Message:

@@ -12,7 +12,7 @@ from classifeed_common.loops import Loop, race
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.duty_cycle import gather_records
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
-from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
+from classifeed_moderation.app.decisions.record_verdicts import RecordVerdicts
 from classifeed_moderation.app.judging.claim_texts import ClaimTexts
 from classifeed_moderation.app.judging.queue_texts import TaskQueue
 from classifeed_moderation.domain.subjects import Kind, Task
@@ -36,7 +36,7 @@ class PendingCorrector:
         self,
         database: Database,
         queue: TaskQueue,
-        recorder: VerdictRecorder,
+        record_verdicts: RecordVerdicts,
         *,
         check_interval_s: float,
         retry_interval_s: float,
@@ -44,7 +44,7 @@ class PendingCorrector:
     ) -> None:
         self._database = database
         self._queue = queue
-        self._recorder = recorder
+        self._record_verdicts = record_verdicts
         self._check_s = check_interval_s
         self._claim = ClaimTexts(retry_s=retry_interval_s)
         self._kept_s = kept_verdicts_s
@@ -79,7 +79,7 @@ class PendingCorrector:
             if firsts:
                 self._queue.put_all(firsts.values())
             if known:
-                faults = await self._recorder.write(known)
+                faults = await self._record_verdicts.write(known)
                 SAVED.inc(len(known) - len(faults))
             if len(due) < room:
                 return False
@@ -87,8 +87,7 @@ class PendingCorrector:
 
     async def measure(self) -> dict[str, str]:
         """Set the metrics of waiting texts, for a Watch. Nothing is reported as blocked."""
-        async with self._database.connection() as connection:
-            waiting = await subjects.count_waiting(connection)
+        waiting = await self._count_waiting()
         for kind in Kind:
             count, oldest_s = waiting.get(kind, (0, 0.0))
             WAITING.labels(kind.lower()).set(count)
@@ -101,9 +100,11 @@ class PendingCorrector:
 
     async def backlog(self) -> dict[str, int]:
         """Return the number of waiting texts by kind."""
+        return {f"{kind.lower()}_texts": count for kind, (count, _) in (await self._count_waiting()).items()}
+
+    async def _count_waiting(self) -> dict[Kind, tuple[int, float]]:
         async with self._database.connection() as connection:
-            waiting = await subjects.count_waiting(connection)
-        return {f"{kind.lower()}_texts": count for kind, (count, _) in waiting.items()}
+            return await subjects.count_waiting(connection)
 
     def _loop_of(self, kind: Kind) -> Loop:
         texts = f"{kind.lower()} texts"

@@ -15,7 +15,7 @@ from classifeed_common.loops import race, retry
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
-from classifeed_moderation.app.decisions.record_verdicts import Recordable, VerdictRecorder, WithPeople
+from classifeed_moderation.app.decisions.record_verdicts import Recordable, RecordVerdicts, WithPeople
 from classifeed_moderation.app.judging.queue_texts import TaskQueue
 from classifeed_moderation.clients.breaker import Breaker
 from classifeed_moderation.clients.pacer import Pacer
@@ -41,7 +41,7 @@ class TextJudge:
         self,
         queue: TaskQueue,
         service: VerdictService,
-        recorder: VerdictRecorder,
+        record_verdicts: RecordVerdicts,
         breaker: Breaker,
         *,
         workers: int,
@@ -49,7 +49,7 @@ class TextJudge:
     ) -> None:
         self._queue = queue
         self._service = service
-        self._recorder = recorder
+        self._record_verdicts = record_verdicts
         self._breaker = breaker
         self._workers = workers
         self._pacer = pacer
@@ -112,7 +112,7 @@ class TextJudge:
             self._record_fault.note(error)
 
         backoff = Backoff(_RECORD_PAUSE_S, _RECORD_LONGEST_PAUSE_S)
-        await retry(lambda: self._recorder.record(found, gathers=True), backoff, note)
+        await retry(lambda: self._record_verdicts(found, gathers=True), backoff, note)
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
         """Request verdicts when the breaker permits it; nothing is recorded."""

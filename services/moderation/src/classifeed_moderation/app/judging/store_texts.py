@@ -1,35 +1,33 @@
-"""TextStore: stores texts of points and comments, and hands them to the workers after the commit."""
+"""StoreTexts: stores texts of points and comments, and hands them to the workers after the commit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from classifeed_common.clock import Clock
-from classifeed_common.db import Tx
-from classifeed_common.outbox import Outbox
-from classifeed_moderation.app.decisions.report_decisions import report_decisions
+from classifeed_common.db import Tx, after_commit
+from classifeed_moderation.app.decisions.record_decisions import Deciding
 from classifeed_moderation.app.judging.queue_texts import TaskQueue
 from classifeed_moderation.domain.decisions import Decision, Maker
 from classifeed_moderation.domain.rules import Judgement
 from classifeed_moderation.domain.subjects import Status
-from classifeed_moderation.store import decisions, subjects
+from classifeed_moderation.store import subjects
 from classifeed_moderation.store.subjects import NewSubject
 
 
-class TextStore:
+class StoreTexts:
     """Stores texts as PENDING or approved, without waiting for the verdict service.
 
-    Call `add` in the transaction that stores the owners of the texts, and `enqueue` after its commit. If this process
-    has no workers, the texts are due at once for another process.
+    After the commit, waiting texts are handed to the workers of this process. Texts without room are claimed once due.
+    If this process has no workers, texts are due at once for another process.
     """
 
-    def __init__(self, queue: TaskQueue, outbox: Outbox, clock: Clock, *, retry_interval_s: float) -> None:
+    def __init__(self, queue: TaskQueue, deciding: Deciding, *, retry_interval_s: float) -> None:
         self._queue = queue
-        self._outbox = outbox
-        self._clock = clock
+        self._deciding = deciding
         self._retry_s = retry_interval_s
 
-    async def add(self, tx: Tx, texts: Sequence[NewSubject], *, exemption: str = "") -> None:
+    async def __call__(self, tx: Tx, texts: Sequence[NewSubject], *, exemption: str = "") -> None:
         """Store the texts of new points and comments.
 
         An existing text under the same key belongs to a point or comment that a restore has lost: it is replaced.
@@ -39,6 +37,7 @@ class TextStore:
             texts: new texts.
             exemption: reason why approved texts need no verdict; recorded as the rule of their decisions.
         """
+        after_commit(tx, partial(self._enqueue, texts))
         retry_s = self._retry_s if self._queue.is_open else 0.0
         added = await subjects.add_subjects(tx, texts, retry_s=retry_s)
         if orphans := [text for text in texts if text.key not in added]:
@@ -52,12 +51,10 @@ class TextStore:
             Decision(subject, Judgement(Status.APPROVED, exemption, subject.tags), (), is_automatic=True)
             for subject in locked.values()
         ]
-        recorded = await decisions.record(tx, made, rule_set="", maker=Maker.EXEMPTION, decided_at=self._clock.now())
-        await report_decisions(tx, self._outbox, recorded)
+        await self._deciding.record(tx, made, maker=Maker.EXEMPTION)
 
-    def enqueue(self, texts: Sequence[NewSubject]) -> None:
-        """Hand texts to the workers of this process without waiting; texts without room are claimed once due."""
+    def _enqueue(self, texts: Sequence[NewSubject]) -> None:
         for text in texts:
             if text.status is Status.PENDING:
                 self._queue.put(text.task)
-        self._outbox.wake()
+        self._deciding.outbox.wake()

@@ -10,12 +10,10 @@ from typing import Any
 import structlog
 
 from classifeed.moderation.v1.offer_texts_pb2 import KeptDecision, OfferTextJudged, TextsToJudge
-from classifeed_common.clock import Clock
 from classifeed_common.db import Tx, after_commit
-from classifeed_common.outbox import Outbox
 from classifeed_moderation.app.decisions.adopt_decisions import Kept, adopt_decisions, report_lost
-from classifeed_moderation.app.decisions.apply_verdicts import Rules
-from classifeed_moderation.app.decisions.report_decisions import outcome_messages
+from classifeed_moderation.app.decisions.record_decisions import Deciding, Rules
+from classifeed_moderation.app.decisions.report_decisions import judged_text, outcome_messages
 from classifeed_moderation.app.judging.queue_texts import TaskQueue
 from classifeed_moderation.domain.bans import ban_of
 from classifeed_moderation.domain.subjects import Kind, Status, Task, offer_key
@@ -35,9 +33,7 @@ class TakeOfferTexts:
 
     Args:
         queue: queue of the workers.
-        outbox: sends outcomes.
-        clock: clock for the time of decisions.
-        current_rules: returns the current rules.
+        deciding: rules, clock and outbox of the decisions.
         retry_interval_s: seconds until a claimed text is due again.
         kept_verdicts_s: seconds that verdicts are kept for equal texts.
         decisions_days: days that decisions are kept.
@@ -47,19 +43,15 @@ class TakeOfferTexts:
     def __init__(
         self,
         queue: TaskQueue,
-        outbox: Outbox,
-        clock: Clock,
+        deciding: Deciding,
         *,
-        current_rules: Callable[[], Rules],
         retry_interval_s: float,
         kept_verdicts_s: float,
         decisions_days: int,
         on_due: Callable[[], None],
     ) -> None:
         self._queue = queue
-        self._outbox = outbox
-        self._clock = clock
-        self._current_rules = current_rules
+        self._deciding = deciding
         self._retry_s = retry_interval_s
         self._kept_s = kept_verdicts_s
         self._decisions_days = decisions_days
@@ -71,7 +63,7 @@ class TakeOfferTexts:
         A decision that arrives with a text is adopted. Decisions that a restore has lost are reported. Waiting texts of
         removed offers are deleted.
         """
-        await report_lost(tx, self._outbox, sent, kept_days=self._decisions_days)
+        await report_lost(tx, self._deciding.outbox, sent, kept_days=self._decisions_days)
         newest = _newest(sent)
         if removed := _removed(sent):
             newest = {key: found for key, found in newest.items() if found[0].content_version > removed.get(key, -1)}
@@ -89,9 +81,7 @@ class TakeOfferTexts:
         done = await offer_texts.put_offer_texts(tx, texts, due_in_s)
         new = [text for text in requested if text.key in done]
         if kept:
-            done |= await adopt_decisions(
-                tx, kept, rules=self._current_rules(), outbox=self._outbox, decided_at=self._clock.now()
-            )
+            done |= await adopt_decisions(tx, kept, self._deciding)
         firsts: dict[bytes, Task] = {}
         for text in new:
             if text.cache_key in queued:
@@ -114,9 +104,9 @@ class TakeOfferTexts:
     async def _report_again(self, tx: Tx, known: Sequence[NewOfferText]) -> None:
         decided = await offer_texts.find_decided(tx, known)
         _log.debug("moderation.texts.repeated", texts=len(known), decided=len(decided))
-        rules = self._current_rules()
+        rules = self._deciding.current_rules()
         judged = (((row.seller_id, row.namespace, row.external_id), judged_again(row, rules)) for row in decided)
-        await self._outbox.put(tx, outcome_messages(judged))
+        await self._deciding.outbox.put(tx, outcome_messages(judged))
 
 
 def _removed(sent: Iterable[TextsToJudge]) -> dict[str, int]:
@@ -131,17 +121,11 @@ def _removed(sent: Iterable[TextsToJudge]) -> dict[str, int]:
 
 def judged_again(row: Any, rules: Rules) -> OfferTextJudged:
     """Return the outcome of a decided text, as it was reported before."""
-    judged = OfferTextJudged(
-        external_id=row.external_id,
-        text_hash=row.text_hash,
-        status=f"MODERATION_STATUS_{row.status}",
-        decision_id=row.decision_id,
-    )
-    judged.decide_time.FromDatetime(row.recorded_at)
+    ban = None
     if row.status == Status.DISAPPROVED:
         reason = rules.value.reason_of(row.rule, from_json(row.verdicts))
-        judged.ban.CopyFrom(ban_of(row.text, row.title_chars, reason, row.rule_set))
-    return judged
+        ban = ban_of(row.text, row.title_chars, reason, row.rule_set)
+    return judged_text(row.external_id, row.text_hash, row.status, row.decision_id, row.recorded_at, ban)
 
 
 def _newest(sent: Iterable[TextsToJudge]) -> dict[str, tuple[NewOfferText, KeptDecision | None]]:

@@ -36,7 +36,7 @@ async def change_point(database: Database, point_id: UUID, change: Change) -> Po
     for _ in range(_TRIES):
         try:
             async with database.transaction(timeout_s=remaining_s()) as tx:
-                point = await points.read_point(tx, point_id)
+                point = await points.find_point(tx, point_id)
                 if point is None or point.removed_at is not None:
                     raise point_not_found(point_id)
                 changed = await change(tx, point)
@@ -44,7 +44,7 @@ async def change_point(database: Database, point_id: UUID, change: Change) -> Po
                     return point
                 if not await points.write_point(tx, changed):
                     raise _PointChangedError
-                written = await points.read_point(tx, point_id)
+                written = await points.find_point(tx, point_id)
                 assert written is not None
                 return written
         except _PointChangedError:

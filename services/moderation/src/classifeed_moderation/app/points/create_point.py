@@ -8,7 +8,7 @@ from uuid import UUID
 from classifeed_common.db import Database
 from classifeed_common.errors import AlreadyExists
 from classifeed_common.rpc.call import remaining_s
-from classifeed_moderation.app.judging.store_texts import TextStore
+from classifeed_moderation.app.judging.store_texts import StoreTexts
 from classifeed_moderation.domain.points import Author, exemption_of
 from classifeed_moderation.domain.rules import RuleSet
 from classifeed_moderation.domain.subjects import Kind, Status, point_key
@@ -18,7 +18,7 @@ from classifeed_moderation.store.subjects import NewSubject
 
 async def create_point(
     database: Database,
-    texts: TextStore,
+    store_texts: StoreTexts,
     rules: RuleSet,
     *,
     point_id: UUID,
@@ -47,11 +47,10 @@ async def create_point(
             longitude=longitude,
             is_approved=status is Status.APPROVED,
         ):
-            known, known_text = await points.read_point(tx, point_id), await subjects.find_subject(tx, text.key)
+            known, known_text = await points.find_point(tx, point_id), await subjects.find_subject(tx, text.key)
             text_before = known_text.text if known_text is not None else description
             if known is None or (known.author, text_before) != (author, description):
                 raise AlreadyExists("POINT_EXISTS", f"points/{point_id} exists with other content. Choose another id.")
             if known_text is not None:
                 return
-        await texts.add(tx, [text], exemption=exemption)
-    texts.enqueue([text])
+        await store_texts(tx, [text], exemption=exemption)

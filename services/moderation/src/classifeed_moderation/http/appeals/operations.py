@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from pydantic import BaseModel, Field
 
-from classifeed.moderation.v1.moderation_service_pb2 import DecideAppealRequest
 from classifeed_common.http.api.operations import ApiRequest, Operation
 from classifeed_common.rpc.own_names import person_name
-from classifeed_moderation.http.appeals.pages import NO_CONTEXT, PATH
-from classifeed_moderation.rpc.moderation_service.appeals import Appeals
+from classifeed_moderation.app.appeals.decide_appeal import DecideAppeal
+from classifeed_moderation.domain.subjects import Status
+from classifeed_moderation.http.appeals.pages import PATH
 
 _MAX_BODY_BYTES: Final = 32 << 10
-
-
-@dataclass(frozen=True, slots=True)
-class AppealServices:
-    """Services that the operations use."""
-
-    appeals: Appeals
 
 
 class AppealDecision(BaseModel):
@@ -38,23 +30,20 @@ class AppealDecided(BaseModel):
     decision_id: int
 
 
-async def decide_appeal(services: AppealServices, request: ApiRequest) -> AppealDecided:
+async def decide_appeal(decide: DecideAppeal, request: ApiRequest) -> AppealDecided:
     """Decide an appeal under the name of the signed-in person."""
     decision: AppealDecision = request.body
-    made = await services.appeals.DecideAppeal(
-        DecideAppealRequest(
-            appeal_id=decision.appeal_id,
-            status=f"MODERATION_STATUS_{decision.status}",
-            reviewer=person_name(request.by),
-            rule=decision.rule,
-            response=decision.response,
-        ),
-        NO_CONTEXT,
+    made = await decide(
+        appeal_id=decision.appeal_id,
+        reviewer=person_name(request.by),
+        status=Status(decision.status),
+        rule=decision.rule,
+        response=decision.response,
     )
     return AppealDecided(decision_id=made.decision_id)
 
 
-OPERATIONS: Final[tuple[Operation[AppealServices], ...]] = (
+OPERATIONS: Final[tuple[Operation[DecideAppeal], ...]] = (
     Operation(
         "POST",
         f"{PATH}/decisions",

@@ -12,13 +12,13 @@ from classifeed_common.http.api.middleware import ApiMiddleware
 from classifeed_common.http.api.routes import operation_routes
 from classifeed_common.http.pages.guarding import PageGuard, page_callers
 from classifeed_common.http.pages.sessions import Session
-from classifeed_moderation.http.appeals.operations import OPERATIONS, AppealServices
+from classifeed_moderation.app.appeals.decide_appeal import DecideAppeal
+from classifeed_moderation.http.appeals.operations import OPERATIONS
 from classifeed_moderation.http.appeals.pages import API, PAGES, PATH, AppealPages
-from classifeed_moderation.rpc.moderation_service.appeals import Appeals
 
 
 def appeal_routes(
-    database: Database, appeals: Appeals, *, audience: str, keys: KeyStore | None, policy: Policy
+    database: Database, decide_appeal: DecideAppeal, *, keys: KeyStore, policy: Policy
 ) -> Sequence[BaseRoute]:
     """Return the routes below `/appeals`.
 
@@ -26,18 +26,16 @@ def appeal_routes(
 
     Args:
         database: database of the texts.
-        appeals: RPC methods of appeals.
-        audience: required audience of tokens.
+        decide_appeal: decides appeals.
         keys: keys that verify tokens.
         policy: policy that says who may decide appeals.
     """
     session = Session(PATH, "classifeed_appeals")
-    callers = page_callers(
-        session, keys=keys, policy=policy, grpc_service="classifeed.moderation.v1.ModerationService", audience=audience
-    )
-    middleware = ApiMiddleware(API, "classifeed_moderation", AppealServices(appeals), callers=callers)
+    grpc_service = "classifeed.moderation.v1.ModerationService"
+    callers = page_callers(session, keys=keys, policy=policy, grpc_service=grpc_service, audience="moderation")
+    middleware = ApiMiddleware(API, "classifeed_moderation", decide_appeal, callers=callers)
     guard = PageGuard(API, PAGES, session, callers, shows="ListAppeals", further=("GetAppeal", "DecideAppeal"))
-    pages = AppealPages(database, appeals)
+    pages = AppealPages(database)
     return [
         *operation_routes(OPERATIONS, middleware),
         *guard.routes(PATH),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from classifeed.moderation.v1.moderation_service_pb2 import (
     FIGURE_INTERVAL_DAY,
@@ -12,19 +12,17 @@ from classifeed.moderation.v1.moderation_service_pb2 import (
     ListEventsRequest,
     ListEventsResponse,
 )
-from classifeed_common.db import Database, load_queries
-from classifeed_common.db.rows import fetch_named
+from classifeed_common.db import Database
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.context import Context
 from classifeed_moderation.rpc.messages import decision_message
-from classifeed_moderation.store import decisions
+from classifeed_moderation.store import decisions, figures
 
-_SQL: Final = load_queries("classifeed_moderation.store", "figures.sql")
 _DEFAULT_PAGE_DECISIONS: Final = 100
 _DEFAULT_INTERVALS: Final = 24
 
 
-class Events:
+class EventMethods:
     """RPC methods of decisions in their order."""
 
     def __init__(self, database: Database) -> None:
@@ -44,26 +42,12 @@ class Events:
     async def GetFigures(self, request: GetFiguresRequest, context: Context) -> Figures:
         """Return figures of the last hours or days."""
         is_by_day = request.interval == FIGURE_INTERVAL_DAY
-        parameters = {
-            "interval": "day" if is_by_day else "hour",
-            "hours": 24 if is_by_day else 1,
-            "intervals": request.intervals or _DEFAULT_INTERVALS,
-        }
+        intervals = request.intervals or _DEFAULT_INTERVALS
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            rows = await fetch_named(tx, _SQL["count_decisions"], parameters)
-        return Figures(
-            rows=[
-                FigureRow(
-                    begin_s=row.begin_s,
-                    kind=f"SUBJECT_KIND_{row.kind}",
-                    status=f"MODERATION_STATUS_{row.status}",
-                    dimension=row.dimension,
-                    value=row.value,
-                    decisions=row.decisions,
-                    automatic=row.automatic,
-                    wait_p50_s=row.wait_p50_s,
-                    wait_p99_s=row.wait_p99_s,
-                )
-                for row in rows
-            ]
-        )
+            rows = await figures.count_decisions(tx, is_by_day=is_by_day, intervals=intervals)
+        return Figures(rows=[_figure_row(row._asdict()) for row in rows])
+
+
+def _figure_row(fields: dict[str, Any]) -> FigureRow:
+    kind, status = f"SUBJECT_KIND_{fields['kind']}", f"MODERATION_STATUS_{fields['status']}"
+    return FigureRow(**{**fields, "kind": kind, "status": status})

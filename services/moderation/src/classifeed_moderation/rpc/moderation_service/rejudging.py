@@ -21,7 +21,7 @@ from classifeed_moderation.jobs.rejudge import RejudgeArgs, enqueue_rejudge
 from classifeed_moderation.store import rejudging
 
 
-class Rejudging:
+class RejudgementMethods:
     """Begins rejudgements, and reports their progress."""
 
     def __init__(self, database: Database, jobs: JobStore) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from classifeed.moderation.v1.moderation_service_pb2 import (
@@ -17,44 +16,36 @@ from classifeed.moderation.v1.moderation_service_pb2 import (
 from classifeed.moderation.v1.subject_pb2 import Subject, SubjectKind
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound, Unavailable
-from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.context import Context
-from classifeed_moderation.app.decisions.apply_verdicts import Rules
+from classifeed_moderation.app.decisions.record_decisions import Deciding
 from classifeed_moderation.app.decisions.report_decisions import verdict_messages
 from classifeed_moderation.app.judging.judge_texts import TextJudge
 from classifeed_moderation.app.judging.take_offer_texts import TakeOfferTexts
 from classifeed_moderation.clients.verdict_service import Outcome
 from classifeed_moderation.consumers.decode import fault_of_texts
 from classifeed_moderation.domain.bans import ban_of
+from classifeed_moderation.domain.decisions import Subject as StoredText
 from classifeed_moderation.domain.subjects import Kind, Task, hash_text, offer_key
 from classifeed_moderation.rpc.messages import decision_message, subject_message
-from classifeed_moderation.rpc.places import read_place, write_place
+from classifeed_moderation.rpc.places import parse_place, write_place
 from classifeed_moderation.store import decisions, subjects
-from classifeed_moderation.store.subjects import StoredSubject
 
 _DEFAULT_PAGE_TEXTS: Final = 100
 # Keys that no text has, in the form that shows the kind.
 _CHECKED_KEYS: Final = {Kind.POINT: "check", Kind.COMMENT: "check/0", Kind.OFFER: "offer/check"}
 
 
-class Texts:
+class TextMethods:
     """RPC methods of texts; a check stores nothing."""
 
     def __init__(
-        self,
-        database: Database,
-        outbox: Outbox,
-        judge: TextJudge,
-        take_offer_texts: TakeOfferTexts,
-        *,
-        current_rules: Callable[[], Rules],
+        self, database: Database, deciding: Deciding, judge: TextJudge, take_offer_texts: TakeOfferTexts
     ) -> None:
         self._database = database
-        self._outbox = outbox
+        self._deciding = deciding
         self._judge = judge
         self._take_offer_texts = take_offer_texts
-        self._current_rules = current_rules
 
     async def SubmitTexts(self, request: SubmitTextsRequest, context: Context) -> SubmitTextsResponse:
         """Store texts of offers, and return them with their moderation status.
@@ -72,7 +63,7 @@ class Texts:
             await self._take_offer_texts(tx, [sent])
             keys = [offer_key(sent.seller_id, sent.namespace, text.external_id) for text in sent.texts]
             stored = [await self._read(tx, key) for key in keys]
-        self._outbox.wake()
+        self._deciding.outbox.wake()
         return SubmitTextsResponse(subjects=[subject for subject in stored if subject is not None])
 
     async def GetSubject(self, request: GetSubjectRequest, context: Context) -> Subject:
@@ -95,7 +86,7 @@ class Texts:
         """
         limit = request.page_size or _DEFAULT_PAGE_TEXTS
         kind = _kind(request.kind)
-        after = read_place(request.page_token)
+        after = parse_place(request.page_token)
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             found = await subjects.list_pending(
                 tx, kind, after=after, limit=limit + 1, region_id=request.region_id, verdict=request.verdict
@@ -122,7 +113,7 @@ class Texts:
             raise Unavailable(
                 "VERDICT_SERVICE_UNAVAILABLE", f"The verdict service gave no verdict ({response.fault}). Try again."
             )
-        rules = self._current_rules()
+        rules = self._deciding.current_rules()
         judgement = rules.value.judge(response.verdict_list.verdicts, kind=task.kind, region_ids=regions)
         checked = CheckTextResponse(
             status=f"MODERATION_STATUS_{judgement.status}", verdicts=verdict_messages(response.verdict_list.verdicts)
@@ -143,6 +134,6 @@ def _kind(kind: int) -> Kind:
     return Kind(SubjectKind.Name(kind).removeprefix("SUBJECT_KIND_"))
 
 
-def _write_place(subject: StoredSubject) -> str:
+def _write_place(subject: StoredText) -> str:
     assert subject.next_retry is not None
     return write_place(subject.next_retry, subject.key)

@@ -1,0 +1,1 @@
+"""Appeals: authors make them, reviewers decide them."""
