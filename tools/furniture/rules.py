@@ -42,6 +42,7 @@ VERBS: Final = frozenset(
 )
 _EVENT: Final = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)+")
 _LEVELS: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
+_LINES: Final = 60
 _PAUSE: Final = re.compile(r"(self\.)?_?(\w+_)?(pause|backoff|wait)_s")
 _CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -100,6 +101,28 @@ def check_starts(module: Module) -> Iterator[Finding]:
             opened = ast.unparse(call.func).removeprefix("self.")
             if opened.endswith(".open") and opened.removesuffix(".open") not in _DATABASES:
                 yield Finding("start", module, call.lineno, f"ServiceRunner(opens={{name: {opened}}})")
+
+
+def check_composition(module: Module) -> Iterator[Finding]:
+    """Yield a bootstrap with too many lines, and functions of a composition that are too long to read at once."""
+    if not (module.area.startswith("services/") and module.inner[:1] in (("bootstrap",), ("parts",))):
+        return
+    if module.inner == ("bootstrap",) and (lines := len(module.text.splitlines())) > _LINES:
+        yield Finding("composition", module, 1, f"at most {_LINES} lines, not {lines}; parts.py builds and joins parts")
+    for node in module.nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > _LINES:
+                yield Finding("composition", module, node.lineno, f"at most {_LINES} lines a function, not {lines}")
+
+
+def check_sql(module: Module) -> Iterator[Finding]:
+    """Yield statements of a service outside of its `store`."""
+    if not module.area.startswith("services/") or module.inner[:1] in ((), ("store",), ("migrations",)):
+        return
+    for call in _calls(module):
+        if ast.unparse(call.func).rpartition(".")[2] in {"load_queries", "execute", "executemany"}:
+            yield Finding("SQL", module, call.lineno, "statements are in store/")
 
 
 def check_backoff(module: Module) -> Iterator[Finding]:
@@ -230,6 +253,8 @@ RULES: Final[Mapping[str, Callable[[Module], Iterator[Finding]]]] = {
     "client": check_clients,
     "role": check_roles,
     "start": check_starts,
+    "composition": check_composition,
+    "SQL": check_sql,
     "back-off": check_backoff,
     "log event": check_events,
     "use case": check_use_cases,
