@@ -11,8 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # Its replicas rebuild their indexes from the registry: consumers/following.py.
 _OTHERWISE = {"searcher"}
 _CONSUMERS = [
-    (path.parents[2].name, call)
-    for path in sorted(ROOT.glob("services/*/src/*/bootstrap.py"))
+    (path.relative_to(ROOT).parts[1], call)
+    for pattern in ("parts.py", "parts/*.py")
+    for path in sorted(ROOT.glob(f"services/*/src/*/{pattern}"))
     for call in ast.walk(ast.parse(path.read_text("utf-8")))
     if isinstance(call, ast.Call) and ast.unparse(call.func) == "OrderedConsumer"
 ]

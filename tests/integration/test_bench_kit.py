@@ -60,5 +60,5 @@ def test_a_folder_is_removed_and_servers_of_other_users_may_enter_it() -> None:
 
 
 def test_a_failed_process_is_named_with_its_error() -> None:
-    with pytest.raises(RuntimeError, match=r"bench\.feeds\.reading.*\n.*nowhere"):
+    with pytest.raises(RuntimeError, match=r"(?s)bench\.feeds\.reading.*nowhere"):
         measure_in_process("bench.feeds.reading", "bare", "nowhere.yml")

@@ -67,7 +67,7 @@ class _Module:
         self.name = self._path.partition("/src/")[2].removesuffix(".py").replace("/", ".")
         self.imports = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         self.callers = [self]
-        self._calls = list(_calls(tree, None))
+        self._calls = [*_calls(tree, None), *_calls_of_bases(tree)]
 
     def errors(self, constants: Mapping[str, set[str]]) -> Iterator[Raised]:
         is_client = self._path.startswith("libs/client/")
@@ -126,6 +126,15 @@ def _calls(
         if isinstance(child, ast.Call):
             yield child, function
         yield from _calls(child, child if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) else function)
+
+
+def _calls_of_bases(tree: ast.Module) -> Iterator[tuple[ast.Call, None]]:
+    """Yield the calls of `super().__init__` in classes, as calls of their base."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and len(node.bases) == 1:
+            for call in ast.walk(node):
+                if isinstance(call, ast.Call) and ast.unparse(call.func) == "super().__init__":
+                    yield ast.copy_location(ast.Call(node.bases[0], call.args, call.keywords), call), None
 
 
 def _name_of(function: ast.expr) -> str:
