@@ -16,7 +16,7 @@ def test_public_names() -> None:
             "Queues", "Cursor", "MAX_OPEN_PER_CALLER", "add_jobs", "bounded_key", "place_jobs",
             "Reaper", "Registry", "Retention", "Retry", "Schedule", "SchedulePage", "ScheduleState", "Scheduler",
             "Schedules", "ServiceJobSettings", "Slice", "SliceJob", "Snooze", "StopRequested", "Task",
-            "Notifier", "Worker", "WorkerProcess",
+            "Notifier", "Upkeep", "Worker", "WorkerProcess",
             "ddl", "load_pipelines", "register", "registry", "until_nothing_is_left",
         ]
     )  # fmt: skip
