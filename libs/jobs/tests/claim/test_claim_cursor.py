@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from classifeed_jobs import pacing
+from classifeed_common.pacing import duty_cycle
 from classifeed_jobs.claim import claim_cursor
 from classifeed_jobs.claim.claim_cursor import ClaimCursor, Scan
 
@@ -109,7 +109,7 @@ def test_nothing_is_remembered_while_scans_are_short() -> None:
 
 def test_full_scans_come_again_and_reset_the_cursor_when_they_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(pacing, "monotonic", lambda: now)
+    monkeypatch.setattr(duty_cycle, "monotonic", lambda: now)
     found = _after(1.0, p100=1)
     found.promoted(100, _at(0))
     assert not found.is_full_scan_due
