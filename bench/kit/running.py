@@ -1,4 +1,4 @@
-"""Sizes from the environment, folders, servers, and measurements in processes of their own."""
+"""Sizes from the environment, folders, servers, and measurements in separate processes."""
 
 from __future__ import annotations
 

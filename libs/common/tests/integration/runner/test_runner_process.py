@@ -1,4 +1,4 @@
-"""A service in a process of its own: signals, exit codes, and messages about wrong settings."""
+"""A service in a separate process: signals, exit codes, and messages about wrong settings."""
 
 from __future__ import annotations
 
