@@ -15,7 +15,8 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ from classifeed_jobs.testing import lose_leases
 from classifeed_pictures.bootstrap import SERVICE, build, prepare
 from classifeed_pictures.jobs.download import TASK
 from classifeed_pictures.jobs.orders import OrderArgs
+from classifeed_pictures.parts.tuning import Tuning
 from classifeed_pictures.settings import PicturesSettings
 
 _VALUES: Final = Path(__file__).parents[4] / "helm/pictures/values.yaml"
@@ -53,6 +55,7 @@ class Fleet:
     Attributes:
         database: database of the service.
         environment: environment of each process.
+        tuning: periods and limits of each process.
         alive: groups of the living processes.
         again: number of additional downloads allowed per URL, as their downloaders were killed or stopped.
         kills: number of killed processes by group.
@@ -61,6 +64,7 @@ class Fleet:
 
     database: Database
     environment: dict[str, str]
+    tuning: Tuning
     alive: dict[int, str] = field(default_factory=dict)
     again: Counter[str] = field(default_factory=Counter)
     kills: Counter[str] = field(default_factory=Counter)
@@ -70,7 +74,7 @@ class Fleet:
     def open(self) -> None:
         """Start the process that the others are forked from."""
         self._parent = subprocess.Popen(
-            [sys.executable, __file__, str(self.folder)],
+            [sys.executable, __file__, str(self.folder), json.dumps(asdict(self.tuning))],
             env=os.environ | self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -172,7 +176,8 @@ def _run(arguments: list[Any]) -> None:
     os.environ["CLASSIFEED_PICTURES_RUN_FILE"] = f"{sys.argv[1]}/{os.getpid()}.json"
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    main(SERVICE, PicturesSettings, build, "classifeed_pictures", prepare=prepare, argv=arguments)
+    tuned = partial(build, tuning=Tuning(**json.loads(sys.argv[2])))
+    main(SERVICE, PicturesSettings, tuned, "classifeed_pictures", prepare=prepare, argv=arguments)
 
 
 if __name__ == "__main__":

@@ -42,8 +42,6 @@ GROWABLE: Final = {
 """Topics that may get more partitions, with the groups that read them."""
 # Each event has one picture, and a transaction with one event costs nearly as much as one with fifty.
 _GATHER_S: Final = 0.25
-_POLL_RECORDS: Final = 500  # events in a transaction; more lock their pictures for longer
-_SESSION_S: Final = 10.0  # a partition waits for as long after a process dies
 _Handle: TypeAlias = Callable[[Tx, Sequence[Record]], Awaitable[None]]
 
 
@@ -81,7 +79,7 @@ def _consumer_of(
         handle=handle,
         on_log_lost=skip_lost,  # clients request again, and orders without a result are repeated
         dead_letters=parts.letters,
-        max_records=_POLL_RECORDS,
+        max_records=parts.tuning.poll_records,
         gather_s=_GATHER_S,
-        session_timeout_s=_SESSION_S,
+        session_timeout_s=parts.tuning.session_s,
     )

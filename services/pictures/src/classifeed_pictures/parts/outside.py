@@ -11,11 +11,11 @@ from classifeed_common.fetch.faults import PICTURE_FIXES
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.host_limits import HostLimits, HostPolicy
 from classifeed_common.runner.parts import database_of
+from classifeed_pictures.parts.tuning import Tuning
 from classifeed_pictures.settings import PicturesSettings
 
 _LISTINGS: Final = 2
 _REDIRECTS: Final = 3
-_TOTAL_S: Final = 60.0  # duration of a download
 _KEEP: Final = KeepAlive(idle_s=15, per_host=2, overall=100)
 
 
@@ -28,11 +28,13 @@ def host_policy(settings: PicturesSettings) -> HostPolicy:
     )
 
 
-def fetcher_of(settings: PicturesSettings, hosts: HostLimits) -> Fetcher:
+def fetcher_of(settings: PicturesSettings, tuning: Tuning, hosts: HostLimits) -> Fetcher:
     """Return the HTTP client for untrusted URLs, with SSRF protection."""
     return Fetcher(
         guard=AddressGuard(allow_loopback=settings.allow_loopback),
-        limits=FetchLimits(max_bytes=settings.download_max_bytes, total_s=_TOTAL_S, redirects=_REDIRECTS),
+        limits=FetchLimits(
+            max_bytes=settings.download_max_bytes, total_s=tuning.download_total_s, redirects=_REDIRECTS
+        ),
         keep=_KEEP,
         permits=hosts,
         proxy=settings.proxy.get_secret_value() if settings.proxy is not None else None,

@@ -135,7 +135,7 @@ def build_parts(settings: PicturesSettings, tuning: Tuning = TUNING) -> Parts:
         outbox=Outbox(),
         canonical=canonical_snapshot(source_of(settings, settings.canonical_rules, PACKAGED)),
         hosts=hosts,
-        fetcher=fetcher_of(settings, hosts),
+        fetcher=fetcher_of(settings, tuning, hosts),
         decoder=DecodePool(
             processes=settings.decoders or None, waiting=settings.downloads + _PUTS, observer=DecodeMeter()
         ),

@@ -18,6 +18,9 @@ class Tuning:
         held_share: share of unused URLs that needs no confirmation.
         held_least: number of unused URLs that never needs a confirmation.
         relay_lease_s: lease of the relay, in seconds.
+        poll_records: events in a transaction; more lock their pictures for longer.
+        session_s: seconds for which a partition waits after its process has died.
+        download_total_s: longest duration of a download, in seconds.
     """
 
     event_files_s: int = 60
@@ -26,6 +29,9 @@ class Tuning:
     held_share: float = 0.2
     held_least: int = 100
     relay_lease_s: float = 10
+    poll_records: int = 500
+    session_s: float = 10
+    download_total_s: float = 60
 
 
 TUNING: Final = Tuning()

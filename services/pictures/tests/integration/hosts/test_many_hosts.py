@@ -18,6 +18,7 @@ from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.campaigns import IS_LONG
 from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_devkit.testing.recovery import until
+from classifeed_pictures.parts.tuning import Tuning
 
 from ..campaign import Campaign
 from ..campaign_start import make_campaign
@@ -30,6 +31,7 @@ _OF_HEALTHY, _OF_HOSTILE = 4, 4 if IS_LONG else 3
 _RATE = 2
 _AT_A_TIME = 2
 _ROUND_S = 900.0
+_TUNING = Tuning(download_total_s=20 if IS_LONG else 10)
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(7200 if IS_LONG else 600)]
 
 
@@ -43,14 +45,10 @@ async def campaign(
         "HOST_FIRST_RATE": str(_RATE),
         "HOST_HIGHEST_RATE": str(_RATE),
         "DOWNLOADS_PER_HOST": str(_AT_A_TIME),
-        "DOWNLOAD_TOTAL_S": "20" if IS_LONG else "10",
         "DOWNLOAD_MAX_BYTES": str(1 << 20),
         "LOOK_AGAIN_S": "86400",  # no round retries failed pictures
-        "POLL_RECORDS": "500",
-        "LEASE_TTL_S": "10",
-        "KAFKA_SESSION_S": "10",
     }
-    async with make_campaign(database, kafka, s3, **changes) as campaign:
+    async with make_campaign(database, kafka, s3, tuning=_TUNING, **changes) as campaign:
         for group in ("reshard", "process", DOWNLOADER, DOWNLOADER):
             await campaign.fleet.start(group)
         yield campaign

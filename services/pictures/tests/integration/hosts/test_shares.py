@@ -12,6 +12,7 @@ from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.campaigns import in_campaigns
 from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_devkit.testing.recovery import until
+from classifeed_pictures.parts.tuning import Tuning
 
 from ..campaign import Campaign
 from ..campaign_start import make_campaign
@@ -20,6 +21,7 @@ from .web import HEALTHY, many_hosts
 
 Begin = Callable[..., AbstractAsyncContextManager[Campaign]]
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+_TUNING = Tuning(relay_lease_s=2, session_s=3)
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def begin(migrated_database: MigratedDatabase, kafka: EmbeddedKafka, s3: Embedde
     @asynccontextmanager
     async def begin(**changes: str) -> AsyncIterator[Campaign]:
         database = await migrated_database("classifeed_pictures")
-        async with make_campaign(database, kafka, s3, POLL_RECORDS="500", LOOK_AGAIN_S="86400", **changes) as campaign:
+        async with make_campaign(database, kafka, s3, tuning=_TUNING, LOOK_AGAIN_S="86400", **changes) as campaign:
             for group in ("reshard", "process"):
                 await campaign.fleet.start(group)
             yield campaign

@@ -22,6 +22,7 @@ from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.campaigns import IS_LONG
 from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_devkit.testing.recovery import until
+from classifeed_pictures.parts.tuning import Tuning
 
 from ..campaign import Campaign, sweeping
 from ..campaign_start import make_campaign
@@ -37,7 +38,8 @@ _OF_EACH_GROUP = 2
 _STRIKES = 23 if IS_LONG else 2
 _KILLS, _KILLS_OF_EACH_GROUP = (200, 30) if IS_LONG else (12, 2)  # some are spared, as they are stopped
 _STOPPED = {1: RESHARDER, 3: PROCESSOR}  # by the number of the strike modulo 4
-_CHANGES = {"POLL_RECORDS": "100", "COMPARE_S": "1", "DELETE_AFTER_S": "1", "HELD_LEAST": "1000"}
+_CHANGES = {"COMPARE_S": "1", "DELETE_AFTER_S": "1"}
+_TUNING = Tuning(relay_lease_s=2, session_s=3, poll_records=100, held_least=1000)
 _SIZES = (10, 30, 100)
 _NAMESPACES = ("offers", "shops")
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(7200 if IS_LONG else 1200)]
@@ -53,7 +55,9 @@ async def campaign(migrated_database: MigratedDatabase, servers: Servers) -> Asy
     database = await migrated_database("classifeed_pictures")
     async with (
         served(Offers()) as offers,
-        make_campaign(database, servers.kafka, servers.s3, OFFERS_ADDRESS=offers, **_CHANGES) as campaign,
+        make_campaign(
+            database, servers.kafka, servers.s3, tuning=_TUNING, OFFERS_ADDRESS=offers, **_CHANGES
+        ) as campaign,
     ):
         yield campaign
 
