@@ -64,7 +64,7 @@ class OwnerLimits:
             yield _OwnerPermit(await stack.enter_async_context(self._hosts.permit(host)), of_owner)
 
     async def close(self) -> None:
-        """Report what was used. Callers that still wait get an error."""
+        """Drop reports that could not be sent; see `HostLimits.close`."""
         await self._hosts.close()
         await self._owners.close()
 

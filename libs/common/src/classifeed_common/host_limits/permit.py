@@ -105,6 +105,10 @@ class HostPermit:
                 assert self._reply is not None
                 former = HostReport(released=self._names, unsent=None if self._is_used else self._reply.sending)
             self._names = []
-            self._reply = await self._draw_one(until_s, former)
+            try:
+                self._reply = await self._draw_one(until_s, former)
+            except BaseException:
+                self._report.released += former.released  # again: the host's row may not know
+                raise
             assert self._reply.permit is not None
             self._names, self._is_used = [self._reply.permit], False

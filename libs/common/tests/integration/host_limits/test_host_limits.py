@@ -343,6 +343,7 @@ async def test_each_request_under_a_permit_is_counted(process: StartLimits, db: 
 
 async def test_who_gives_up_waiting_keeps_no_permit(process: StartLimits, db: Database) -> None:
     limits, other = await process(), await process()
+    await use(other)  # the host has a row
     async with db.transaction() as tx:
         await tx.execute("LOCK TABLE fetch_hosts IN EXCLUSIVE MODE")
         drawing = asyncio.create_task(use(limits))
@@ -351,8 +352,20 @@ async def test_who_gives_up_waiting_keeps_no_permit(process: StartLimits, db: Da
         with pytest.raises(asyncio.CancelledError):
             await drawing
     await limits.close()
-    assert (await row_of(db)).get("held", []) == []
+    assert (await row_of(db))["held"] == []
     await use(other)
+
+
+async def test_a_permit_whose_replacement_fails_is_given_back(process: StartLimits, db: Database) -> None:
+    limits = await process()
+    async with limits.permit(HOST) as permit, db.connection() as connection:
+        await permit.ready()
+        await connection.execute("ALTER TABLE fetch_hosts RENAME TO away")
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            await permit.ready()
+        await connection.execute("ALTER TABLE away RENAME TO fetch_hosts")
+        assert len((await row_of(db))["held"]) == 1
+    assert (await row_of(db))["held"] == []
 
 
 async def test_hosts_that_two_processes_meet_at_once_are_made_once(process: StartLimits, db: Database) -> None:
