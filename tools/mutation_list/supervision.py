@@ -159,8 +159,8 @@ MUTATIONS: Final = (
         "Child processes",
         "A call to a child process fails, and its successor is reported as not responding for ever.",
         _CHILDREN,
-        before="        finally:\n            self.end(number)",
-        after="        finally:\n            pass",
+        before="            del self._calls[number]",
+        after="            pass",
         tests=(f"{_CHILDREN_TESTS}::test_a_call_that_fails_has_ended",),
     ),
 )

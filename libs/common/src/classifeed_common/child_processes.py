@@ -38,24 +38,15 @@ class Child:
         self._numbers = itertools.count()
         self._calls: dict[int, float] = {}
 
-    def begin(self) -> int:
-        """Note that a call to the process begins; return its number for `end`. From any thread."""
-        number = next(self._numbers)
-        self._calls[number] = self._clock.monotonic_s()
-        return number
-
-    def end(self, number: int) -> None:
-        """Note that the process has responded to a call; has no effect if repeated. From any thread."""
-        self._calls.pop(number, None)
-
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Note a call that lasts as long as the block."""
-        number = self.begin()
+        """Note a call that lasts as long as the block. From any thread."""
+        number = next(self._numbers)
+        self._calls[number] = self._clock.monotonic_s()
         try:
             yield
         finally:
-            self.end(number)
+            del self._calls[number]
 
     @property
     def waits_s(self) -> float:

@@ -58,24 +58,22 @@ async def test_a_stopped_child_without_any_call_is_named_until_it_continues(
 async def test_a_call_is_named_from_its_limit_until_it_ends() -> None:
     clock = FakeClock()
     children = ChildProcesses(response_s=5, clock=clock)
-    child = children.add("search process", 123)
-    first, second = child.begin(), child.begin()
-    await clock.advance(5)
-    child.end(second)
-    assert children.blocked() == {}
-    await clock.advance(2)
-    [(what, why)] = children.blocked().items()
-    assert what == "search process (process 123)"
-    assert why.startswith("the process has not responded for 7 s.")
-    child.end(first)
-    child.end(first)
+    child = children.add("decoder", 123)
+    with child.call():
+        with child.call():
+            await clock.advance(5)
+        assert children.blocked() == {}
+        await clock.advance(2)
+        [(what, why)] = children.blocked().items()
+        assert what == "decoder (process 123)"
+        assert why.startswith("the process has not responded for 7 s.")
     assert children.blocked() == {}
 
 
 async def test_a_call_that_fails_has_ended() -> None:
     clock = FakeClock()
     children = ChildProcesses(clock=clock)
-    child = children.add("search process", 123)
+    child = children.add("decoder", 123)
     with pytest.raises(OSError, match="closed"), child.call():
         raise OSError("closed")
     await clock.advance(60)
@@ -86,13 +84,12 @@ async def test_a_removed_child_is_not_named_and_does_not_remove_its_successor() 
     """The kernel may give a successor the same pid before the owner has removed the first child."""
     clock = FakeClock()
     children = ChildProcesses(clock=clock)
-    former, successor = children.add("search process", 123), children.add("search process", 123)
-    former.begin()
-    successor.begin()
-    await clock.advance(60)
-    children.remove(former)
-    assert len(children.blocked()) == 1
-    children.remove(successor)
+    former, successor = children.add("decoder", 123), children.add("decoder", 123)
+    with former.call(), successor.call():
+        await clock.advance(60)
+        children.remove(former)
+        assert len(children.blocked()) == 1
+        children.remove(successor)
     children.remove(successor)
     assert children.blocked() == {}
 
