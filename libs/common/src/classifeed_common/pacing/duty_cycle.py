@@ -88,6 +88,4 @@ async def gather_records(since_s: float, ends: asyncio.Event, *, longest_s: floa
         longest_s: upper bound of the pause, in seconds.
         times: pause as a multiple of the transaction's duration; higher if each transaction causes work for others.
     """
-    cycle = DutyCycle(times, longest_s=longest_s)
-    cycle.took(monotonic() - since_s)
-    await wait_for_event(ends, cycle.due_in_s)
+    await wait_for_event(ends, min(longest_s, times * (monotonic() - since_s)))
