@@ -147,7 +147,7 @@ class RegistryComparison(Looping):
                     token = ""  # a receiver of an earlier release
                 else:
                     await self._compare_page(self.loop.lease, listed)
-            self.loop.loop.note_success()
+            self.loop.loop.fault.clear()
             if not token:
                 break
             if not is_hurried:

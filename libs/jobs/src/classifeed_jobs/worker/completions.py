@@ -180,10 +180,12 @@ class Completions:
                 return await write(connection)
 
         try:
-            return await self._retried(attempt)
+            done = await self._retried(attempt)
         except Exception as error:  # noqa: BLE001 - nothing more can be done for this job
             log_fault(_log, "worker.complete.failed", error)
             return 0
+        self.fault.clear()
+        return done
 
 
 def _report(refused: list[Completion], *, is_repeated: bool) -> None:
