@@ -28,7 +28,7 @@ class Points:
     def __init__(self, suite: Suite, installation: Installation) -> None:
         self._suite = suite
         self._client = installation.client()
-        self.word = f"w{uuid.uuid4().hex[:8]}"
+        self.word = _letters(uuid.uuid4())
 
     def add(self) -> str:
         """Create a point and return its id."""
@@ -38,7 +38,7 @@ class Points:
 
     def try_to_add(self, point_id: str) -> bool:
         """Create a point; return False if the service is unavailable."""
-        text = f"Two cars {self.word} {point_id}"
+        text = f"Two cars {self.word} {_letters(uuid.UUID(point_id))}"
         created = self._suite.run("point", "add", *_AT, "--tag", "accident", "--text", text, "--id", point_id)
         return created.exit_code == 0
 
@@ -58,6 +58,11 @@ class Points:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+
+def _letters(number: uuid.UUID) -> str:
+    # Digits of a random id look like a phone number once in 200 texts, and moderation refuses the point.
+    return number.hex.translate(str.maketrans("0123456789", "ghijklmnop"))
 
 
 @pytest.fixture
