@@ -22,7 +22,21 @@ VERBS: Final = frozenset(
     | {"comment", "compare", "complete", "compose", "convert", "copy", "correct", "create", "decide", "delete"}
     | {"deliver", "describe", "digest", "download", "expire", "explain", "export", "fail", "fetch", "find"}
     | {"finish", "give", "hold", "join", "judge", "keep", "limit", "list", "locate", "maintain", "make", "measure"}
-    | {"note", "pack", "place", "process", "publish", "push", "put", "queue", "read", "record", "refetch", "refill"}
+    | {
+        "note",
+        "pack",
+        "place",
+        "process",
+        "publish",
+        "push",
+        "put",
+        "queue",
+        "raise",
+        "read",
+        "record",
+        "refetch",
+        "refill",
+    }
     | {"rejudge", "rekey", "remove", "repeat", "report", "reposition", "republish", "request", "rerun", "resize"}
     | {
         "restore",
@@ -92,7 +106,7 @@ def check_starts(module: Module) -> Iterator[Finding]:
     """Yield functions that open a server when a process starts, and would fail without it; the runner waits for servers
     in `opens`.
     """
-    if not (module.area.startswith("services/") and module.inner[:1] in (("bootstrap",), ("base",), ("parts",))):
+    if not (module.area.startswith("services/") and module.inner[:1] in (("bootstrap",), ("parts",))):
         return
     for node in module.nodes:
         if not (isinstance(node, ast.AsyncFunctionDef) and node.name in {"start", "open"}):

@@ -53,7 +53,7 @@ MUTATIONS: Final = (
         "A seller with pictures on hundreds of hosts has hundreds of shares of the downloads.",
         f"{PICTURES}/jobs/download.py",
         before="            partition_key=order.recipient or None,",
-        after="            partition_key=_host_of(order.url),",
+        after="            partition_key=host_of(order.url),",
         tests=(f"{PICTURES_TESTS}/integration/hosts/test_shares.py::test_a_recipient_with_many_hosts_has_one_share",),
     ),
     Mutation(

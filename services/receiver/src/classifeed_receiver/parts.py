@@ -29,7 +29,6 @@ class Parts:
     """What the roles and servicers of the receiver share.
 
     Attributes:
-        settings: settings of the process.
         database: database of the registry, its schemas and its queues.
         signal: wakes readers of queues after commits of this process.
         epochs: epochs and schemas that this process knows.
@@ -41,7 +40,6 @@ class Parts:
         damaged: watch for damaged rows.
     """
 
-    settings: ReceiverSettings
     database: Database
     signal: CommitSignal
     epochs: KnownEpochs
@@ -67,7 +65,6 @@ def build_parts(settings: ReceiverSettings) -> Parts:
     database, clock, signal = database_of(settings), SystemClock(), CommitSignal()
     epochs = KnownEpochs(database, clock)
     return Parts(
-        settings=settings,
         database=database,
         signal=signal,
         epochs=epochs,

@@ -37,7 +37,6 @@ class ClientIndex:
     """The index of one client, with the loops that keep and verify it."""
 
     live: LiveIndex
-    generations: Generations
     keeper: IndexKeeper
     verifier: IndexVerifier
 
@@ -46,7 +45,6 @@ class ClientIndex:
 class Parts:
     """What the roles and the servicer of the searcher share."""
 
-    settings: SearcherSettings
     channel: grpc.aio.Channel
     cluster: Cluster
     producer: KafkaProducer
@@ -55,7 +53,7 @@ class Parts:
     search: SearchDocuments
 
     async def open(self) -> None:
-        """Start the producer of dead letters."""
+        """Have threads give way sooner, and start the producer of dead letters."""
         sys.setswitchinterval(SWITCH_S)
         await self.producer.start()
 
@@ -86,7 +84,7 @@ def build_parts(settings: SearcherSettings) -> Parts:
         for client in settings.client_list
     }
     search = SearchDocuments({client: index.live for client, index in indexes.items()})
-    return Parts(settings, channel, cluster, producer, children, indexes, search)
+    return Parts(channel, cluster, producer, children, indexes, search)
 
 
 def _build_index(
@@ -115,4 +113,4 @@ def _build_index(
 
     keeper = IndexKeeper(live, generations, receiver, topic, consume)
     verifier = IndexVerifier(live, receiver, topic, keeper.request_rebuild, interval_s=settings.digest_interval_s)
-    return ClientIndex(live, generations, keeper, verifier)
+    return ClientIndex(live, keeper, verifier)

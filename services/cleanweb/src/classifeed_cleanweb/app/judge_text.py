@@ -64,7 +64,6 @@ class JudgeText:
         current: returns the current automatic rules.
         auto_pass: whether a text without findings and with a low score passes without a review.
         pass_score: highest score with which a text passes.
-        kept_s: seconds that reviews are kept for equal texts.
     """
 
     def __init__(
@@ -74,13 +73,11 @@ class JudgeText:
         *,
         auto_pass: bool,
         pass_score: float,
-        kept_s: float = KEPT_S,
     ) -> None:
         self._database = database
         self._current = current
         self._auto_pass = auto_pass
         self._pass_score = pass_score
-        self._kept_s = kept_s
         # One at a time: a judging thread competes with the event loop, and must not compete with others, too.
         self._judging_long = asyncio.Lock()
 
@@ -119,13 +116,13 @@ class JudgeText:
         judged: dict[int, Judged] = {}
         ways: list[str] = []
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            kept = await reviews.find_kept(tx, [each.cache_key for each in undecided], age_s=self._kept_s)
+            kept = await reviews.find_kept(tx, [each.cache_key for each in undecided], age_s=KEPT_S)
             if reviewed := [
                 each.cache_key for each in undecided if each.cache_key not in kept and self._is_reviewed(each)
             ]:
                 # A review may have ended before the lock was acquired.
                 await reviews.lock_texts(tx, reviewed)
-                kept |= await reviews.find_kept(tx, reviewed, age_s=self._kept_s)
+                kept |= await reviews.find_kept(tx, reviewed, age_s=KEPT_S)
             # A fixed order prevents a deadlock between two batches with the same texts.
             for each in sorted(undecided, key=lambda each: each.text.key):
                 if (found := kept.get(each.cache_key)) is not None:

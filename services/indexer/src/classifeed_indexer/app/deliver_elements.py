@@ -16,9 +16,9 @@ from classifeed_common.loops import Loop, Looping, race
 from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.tracing import queue_spans
 from classifeed_indexer.app.convert_elements import ConvertElements
+from classifeed_indexer.app.raise_unforeseen import raise_unforeseen
 from classifeed_indexer.app.reposition_shard import lost_queue, reposition_shard
 from classifeed_indexer.clients.receiver import Elements, ReceiverClient
-from classifeed_indexer.domain.faults import raise_unforeseen
 from classifeed_indexer.domain.shards import ShardQueue, parse_lease_name
 from classifeed_indexer.store.offsets import Move, Offsets
 

@@ -11,10 +11,9 @@ from classifeed_common.clock import Clock
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.lease import Lease
 from classifeed_common.loops import Loop, Looping
-from classifeed_common.pacing.backoff import Backoff
+from classifeed_indexer.app.raise_unforeseen import raise_unforeseen
 from classifeed_indexer.app.reposition_shard import lost_queue
 from classifeed_indexer.clients.receiver import QueueEnds, ReceiverClient
-from classifeed_indexer.domain.faults import raise_unforeseen
 from classifeed_indexer.domain.shards import EMERGENCY, ShardQueue
 from classifeed_indexer.metrics import REFILLED
 from classifeed_indexer.store.refills import Refill, Refills
@@ -63,7 +62,6 @@ class ShardRefiller(Looping):
             name=f"{receiver.client} refill",
             doing="refilling",
             effect="Shards that lost documents wait",
-            backoff=Backoff(_POLL_S, _POLL_S),
             on_fault=raise_unforeseen,
             event="indexer.refill.waits",
             clock=clock,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import urlsplit
 
 from classifeed_common.fetch import FetchFailed, HostPaused
+from classifeed_common.fetch.addresses.urls import host_of
 from classifeed_jobs import Exponential, Fail, JobContext, Snooze
 from classifeed_loader.app.complete_fetch import FetchWaits, complete_fetch, report_completion
 from classifeed_loader.app.fetch_dependencies import FetchDependencies
@@ -53,7 +53,7 @@ async def fetch_feed(ctx: JobContext, dependencies: FetchDependencies, key: Fetc
 
 def wait_s(paused: HostPaused, url: str, run: int) -> float:
     """Return the seconds until the next run of a fetch whose host was paused, by the number of runs so far."""
-    at_least_s = paused.wait_s if paused.host == _host_of(url) else max(paused.wait_s, _REDIRECTED_WAIT_S)
+    at_least_s = paused.wait_s if paused.host == host_of(url) else max(paused.wait_s, _REDIRECTED_WAIT_S)
     return at_least_s + _WAITS.delay_s(run)
 
 
@@ -100,10 +100,3 @@ async def _trim(ctx: JobContext, dependencies: FetchDependencies, key: FetchKey)
         async with ctx.guarded_transaction() as tx:
             await dependencies.refs.drop(tx, one.blob_ref)
             await fetching.delete(tx, one)
-
-
-def _host_of(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""

@@ -46,7 +46,6 @@ async def start(
         "RULES_FILE": str(rules),
         "KEYS_DIR": str(keys.directory),
         "VERDICT_ENVIRONMENT": "load",  # waiting texts are not requested
-        "JOBS_LEASE_S": "600",
         "LOG_LEVEL": "warning",
     }
     environment = {f"CLASSIFEED_MODERATION_{name}": value for name, value in environment.items()}

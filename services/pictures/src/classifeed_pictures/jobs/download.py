@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
-from urllib.parse import urlsplit
 
 from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed_common.db import Tx
 from classifeed_common.fetch import HostPaused
+from classifeed_common.fetch.addresses.urls import host_of
 from classifeed_jobs import Exponential, FailedJob, JobContext, JobRequest, JobStore, Registry, Snooze
 from classifeed_pictures.app.events.report_load import ReportLoad
 from classifeed_pictures.app.files.check_robots import RulesPending
@@ -43,7 +43,7 @@ async def enqueue_downloads(
             args=OrderArgs.of(order).model_dump(),
             idempotency_key=key,
             partition_key=order.recipient or None,
-            lock_key=f"{TASK}/{_host_of(order.url)}/{int.from_bytes(order.url_hash[:4], 'big') % places}",
+            lock_key=f"{TASK}/{host_of(order.url)}/{int.from_bytes(order.url_hash[:4], 'big') % places}",
             priority=_REFRESH_PRIORITY if order.HasField("held") else _PRIORITY,
         )
         for order in orders
@@ -76,10 +76,3 @@ def register_download(registry: Registry, download: DownloadPicture, reporter: R
             raise Snooze(_PENDING_S) from pending
         async with ctx.guarded_transaction() as tx:
             await reporter.report(tx, order, loading.outcome, fresh_for_s=loading.fresh_for_s)
-
-
-def _host_of(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""

@@ -33,7 +33,7 @@ _RETRY_SHARE: Final = 0.1
 class IndexVerifier(Looping):
     """Compares all shards every `interval_s`, and shards at once if a reader of the backlog waits for them.
 
-    If two comparisons find a difference, it requests a rebuild, at most every `repair_interval_s`: another rebuild
+    If two comparisons find a difference, it requests a rebuild, at most once an hour: another rebuild
     would not correct a difference that the last one left. `blocked` reports such a difference.
     """
 
@@ -45,7 +45,6 @@ class IndexVerifier(Looping):
         request_rebuild: Callable[[Cause], None],
         *,
         interval_s: float,
-        repair_interval_s: float = _REPAIR_INTERVAL_S,
         documents_at_once: int = _DOCUMENTS_AT_ONCE,
     ) -> None:
         self._live = live
@@ -53,7 +52,6 @@ class IndexVerifier(Looping):
         self._topic = topic
         self._request_rebuild = request_rebuild
         self._interval_s = interval_s
-        self._repair_interval_s = repair_interval_s
         self._documents_at_once = documents_at_once
         self._verified: dict[int, tuple[int, int]] = {}  # ends of the shard's queues when it was equal
         self._suspected: dict[int, Verdict] = {}
@@ -184,7 +182,7 @@ class IndexVerifier(Looping):
         now_s = time.monotonic()
         if now_s < self._next_repair_s:
             return
-        self._next_repair_s = now_s + self._repair_interval_s
+        self._next_repair_s = now_s + _REPAIR_INTERVAL_S
         texts = [self._differing[shard].text for shard in sorted(self._differing)]
         _log.error("searcher.digest.differs", client=self._live.client, shards=len(texts), first=texts[:5])
         self._request_rebuild(Cause(DIFFERENCE, f"it differs from the registry: {texts[0]}", keeps_former=True))

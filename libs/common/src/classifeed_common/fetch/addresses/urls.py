@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import idna
 
@@ -184,3 +184,11 @@ def _name_of(text: str) -> str:
 
 def _is_number(name: str) -> bool:
     return bool(_NUMBER.fullmatch(name.removesuffix(".").rpartition(".")[2]))
+
+
+def host_of(url: str) -> str:
+    """Return the host in a URL that was not checked, in lower case; empty if there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

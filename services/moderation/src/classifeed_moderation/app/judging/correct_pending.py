@@ -9,7 +9,6 @@ from typing import Final
 
 from classifeed_common.db import Database
 from classifeed_common.loops import Loop, race
-from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.pacing.duty_cycle import gather_records
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.decisions.record_verdicts import RecordVerdicts
@@ -21,7 +20,6 @@ from classifeed_moderation.store import decisions, subjects
 
 _BATCH: Final = 500
 _GATHER_S: Final = 0.25
-_FIRST_PAUSE_S: Final = 1.0
 
 
 class PendingCorrector:
@@ -114,7 +112,6 @@ class PendingCorrector:
             name=texts,
             doing=f"queueing {texts} that are due",
             effect="They wait for their verdicts",
-            backoff=Backoff(min(_FIRST_PAUSE_S, self._check_s), self._check_s),
             wake=self._woken[kind],
             event="moderation.round.failed",
         )

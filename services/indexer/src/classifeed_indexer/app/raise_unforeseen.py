@@ -1,4 +1,4 @@
-"""Faults that the loops of the indexer retry."""
+"""Which faults the loops of the indexer retry."""
 
 from __future__ import annotations
 
