@@ -48,6 +48,13 @@ class OffersSettings(ServiceJobSettings):
         description="Whether a load is held if it leaves no offer available and at least guard_least_offers were "
         "available before. Turn it off for sellers who close for a season.",
     )
+    jobs_lease_s: int = Field(
+        default=20,
+        ge=1,
+        le=600,
+        description="Seconds without a heartbeat after which another process takes over a sweep. Raise it for machines "
+        "and databases that pause for longer.",
+    )
     history_days: int = Field(
         default=30, ge=8, description="Days that the records of superseded tasks are kept. Lower it to save space."
     )

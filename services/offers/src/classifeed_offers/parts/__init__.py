@@ -25,9 +25,7 @@ from classifeed_offers.parts.publication import Publication, build_publication
 from classifeed_offers.rpc.offer_service import OfferService
 from classifeed_offers.settings import OffersSettings
 
-# Seconds that a role of a killed process stays reserved for it, and after which its jobs are requeued.
-_LEASE_TTL_S: Final = 10.0
-_JOB_LEASE_S: Final = 20
+_LEASE_TTL_S: Final = 10.0  # a role of a killed process stays reserved for it
 _SWEPT_AT_ONCE: Final = 300  # offers of a namespace; as many as one statement writes
 
 
@@ -127,7 +125,7 @@ def _build_jobs(settings: OffersSettings, database: Database, outbox: Outbox, gu
         tasks,
         clean_up=offers_clean_up(history_days=settings.history_days, removed_days=settings.removed_days),
         own_schedules=[request_pictures.SCHEDULE] if settings.pictures else [],
-        lease_s=_JOB_LEASE_S,
+        lease_s=settings.jobs_lease_s,
         time_zone=settings.time_zone,
         max_open_per_caller=settings.jobs_max_open_per_caller,
     )
