@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -30,14 +30,9 @@ def child_of(suite: Suite, service: str, module: str) -> int | None:
     return None
 
 
-def wait_for_child(suite: Suite, service: str, module: str, work: Callable[[], object] = lambda: None) -> int:
-    """Return the pid of the child process that runs a module; repeat `work` until it exists."""
-
-    def find() -> int | None:
-        work()
-        return child_of(suite, service, module)
-
-    return wait_until(find, 120, f"{service} has a child process for {module}")
+def wait_for_child(suite: Suite, service: str, module: str) -> int:
+    """Return the pid of the child process that runs a module, once it exists."""
+    return wait_until(lambda: child_of(suite, service, module), 120, f"{service} has a child process for {module}")
 
 
 def problems_of(suite: Suite, service: str) -> list[str]:

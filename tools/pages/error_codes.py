@@ -9,7 +9,7 @@ from classifeed_feeds.error_codes import ERROR, FAULTS, ISSUES
 
 _HEAD = """# Error codes of feeds
 
-`make pages` makes this page from the table in the processor's `domain/error_codes.py`.
+`make pages` makes this page from the table in `libs/feeds/src/classifeed_feeds/error_codes.py`.
 
 ## The whole file
 

@@ -14,6 +14,7 @@ from classifeed_common.blobs import http_client
 from classifeed_common.db import Database, conninfo, probe, watch
 from classifeed_common.db.migrations import run as migrations
 from classifeed_common.db.pool import _LONGEST_PAUSE_S
+from classifeed_common.host_limits import HostPolicy
 from classifeed_common.http import backlog
 from classifeed_common.http.api import bodies
 from classifeed_common.http.connection import ConnectionLimits
@@ -24,6 +25,7 @@ from classifeed_common.runner import readiness
 from classifeed_common.settings import ServiceSettings
 from classifeed_common.telemetry.tracing import Tracing
 from classifeed_jobs.worker import listener
+from classifeed_loader import parts as loader_parts
 from classifeed_moderation.clients import configured, verdict_service
 from classifeed_moderation.settings import ModerationSettings
 from tests.docs.pages import REFERENCE
@@ -74,6 +76,7 @@ _SECONDS: dict[str, list[float]] = {
     "the head of a request": [ConnectionLimits().head_s],
     "a client to take a piece of a response that is ready (64 KB)": [ConnectionLimits().write_s],
     "the rest of a body that the service does not read": [ConnectionLimits().discard_s],
+    "a permit for a host": [HostPolicy().max_wait_s, loader_parts._LONGEST_WAIT_FOR_A_PERMIT_S],
     "a connection to the verdict service": [configured.CONNECT_S],
     "a response of the verdict service": [
         float(ModerationSettings.model_fields["answer_s"].default),
@@ -94,4 +97,4 @@ _SECONDS: dict[str, list[float]] = {
 
 @pytest.mark.parametrize("what", _SECONDS)
 def test_figures_are_those_of_the_code(what: str) -> None:
-    assert [float(figure) for figure in re.findall(r"\b(\d+) s\b", ROWS[what])] == _SECONDS[what]
+    assert [float(figure) for figure in re.findall(r"\b(\d+(?:\.\d+)?) s\b", ROWS[what])] == _SECONDS[what]
