@@ -15,7 +15,7 @@ from tests.docs.test_words import NO_PROSE, banned
 FOLDER: Final = ROOT / "docs" / "adr"
 ADRS: Final = sorted(path for path in FOLDER.glob("*.md") if path.name != "README.md")
 MAX_WORDS: Final = 350
-SHAPE: Final = ("**Context.**", "**Choice.**", "**What would change our mind.**")
+SHAPE: Final = ("**Context.**", "**Decision.**", "**Consequences.**", "**What would change our mind.**")
 
 _TITLE: Final = re.compile(r"# (?P<number>\d{4}) (?P<title>\S.*)")
 _STATUS: Final = re.compile(
@@ -64,7 +64,7 @@ def test_it_fits_a_page(adr: Path) -> None:
 
 
 @each_adr
-def test_it_has_context_choice_and_what_would_change_it(adr: Path) -> None:
+def test_it_has_context_decision_consequences_and_what_would_change_it(adr: Path) -> None:
     text = adr.read_text("utf-8")
     places = [text.find(f"\n\n{part}") for part in SHAPE]
     assert -1 not in places
