@@ -73,6 +73,7 @@ class CleanwebServiceServicer:
 
     def JudgeText(self, request, context):
         """Judges a text by the automatic rules and by earlier reviews of it. Otherwise opens a review, or joins the open one.
+        FAILED_PRECONDITION if no receiver of callbacks is configured for the service and environment.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -80,15 +81,17 @@ class CleanwebServiceServicer:
 
     def ClaimReview(self, request, context):
         """Leases a text of a project to a reviewer: the text that the reviewer holds, or otherwise the oldest without an
-        opinion of the reviewer. The reviewer's other leases in the project end. NOT_FOUND when no text waits.
+        opinion of the reviewer. The reviewer's other leases in the project end. NOT_FOUND if no text waits for the
+        reviewer. INVALID_ARGUMENT if there is no such project.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SubmitOpinion(self, request, context):
-        """Stores the verdicts of the reviewer who holds the text, or held it last; FAILED_PRECONDITION for all others. The
-        first opinion of a reviewer counts. Two equal opinions end a review; otherwise a third one decides.
+        """Stores the verdicts of the reviewer who holds the text, or held it last. FAILED_PRECONDITION for all other
+        reviewers. NOT_FOUND if there is no such review. INVALID_ARGUMENT if a verdict is not one of its choices. The first
+        opinion of a reviewer counts. Two equal opinions end a review; otherwise a third one decides.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

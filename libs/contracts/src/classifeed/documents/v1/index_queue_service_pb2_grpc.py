@@ -79,6 +79,8 @@ class IndexQueueServiceServicer:
     def ReadElements(self, request, context):
         """Reads elements after the cursors, joined with the registry. An element whose document has changed since is left
         out, because a later element replaces it. Waits up to `max_wait_ms` if there is nothing to read.
+        FAILED_PRECONDITION with CURSOR_TRIMMED if elements after a cursor were trimmed, or with CURSOR_UNKNOWN if the
+        queue never had its element.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -119,6 +121,7 @@ class IndexQueueServiceServicer:
     def ScanDocuments(self, request, context):
         """Returns the next live documents of a shard in the order of their keys, of the active epoch only, for an index that
         is built from the registry. The queue delivers documents that change behind the position meanwhile.
+        FAILED_PRECONDITION with EPOCH_NOT_ACTIVE if another epoch is active.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -52,7 +52,8 @@ class IndexerServiceServicer:
     """
 
     def GetStatus(self, request, context):
-        """Returns the delivery progress of each shard, and its holder.
+        """Returns the delivery progress of each shard, and its holder. INVALID_ARGUMENT if the indexer does not deliver the
+        client.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -61,6 +62,7 @@ class IndexerServiceServicer:
     def RequestRefill(self, request, context):
         """Requests a backfill of shards: every document of the registry, including deleted ones, is delivered again, in
         parallel with live traffic. Returns at once; GetStatus shows the progress. A backfill in progress starts again.
+        INVALID_ARGUMENT as for GetStatus.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -27,8 +27,8 @@ if _version_not_supported:
 
 class ReceiverServiceStub:
     """Receives documents. ACK means that the transaction that wrote registry and queue is committed. A service may write
-    only documents of its clients. Otherwise it gets PERMISSION_DENIED with CLIENT_OF_ANOTHER, which ends a stream
-    after the responses to earlier batches.
+    only documents of its clients. A call for another client gets PERMISSION_DENIED with CLIENT_OF_ANOTHER; a stream ends
+    with it after the responses to earlier batches.
     """
 
     def __init__(self, channel):
@@ -66,8 +66,8 @@ class ReceiverServiceStub:
 
 class ReceiverServiceServicer:
     """Receives documents. ACK means that the transaction that wrote registry and queue is committed. A service may write
-    only documents of its clients. Otherwise it gets PERMISSION_DENIED with CLIENT_OF_ANOTHER, which ends a stream
-    after the responses to earlier batches.
+    only documents of its clients. A call for another client gets PERMISSION_DENIED with CLIENT_OF_ANOTHER; a stream ends
+    with it after the responses to earlier batches.
     """
 
     def Push(self, request, context):
@@ -146,8 +146,8 @@ def add_ReceiverServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class ReceiverService:
     """Receives documents. ACK means that the transaction that wrote registry and queue is committed. A service may write
-    only documents of its clients. Otherwise it gets PERMISSION_DENIED with CLIENT_OF_ANOTHER, which ends a stream
-    after the responses to earlier batches.
+    only documents of its clients. A call for another client gets PERMISSION_DENIED with CLIENT_OF_ANOTHER; a stream ends
+    with it after the responses to earlier batches.
     """
 
     @staticmethod

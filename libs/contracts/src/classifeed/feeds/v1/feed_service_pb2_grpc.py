@@ -168,59 +168,67 @@ class FeedServiceServicer:
     """
 
     def CreateFeed(self, request, context):
-        """Creates the feed of a namespace. ALREADY_EXISTS if it has one. After DeleteFeed it may be created again.
+        """Creates the feed of a namespace. ALREADY_EXISTS if the namespace has a feed; after DeleteFeed it can get another
+        one. INVALID_ARGUMENT if a setting cannot be used. FAILED_PRECONDITION if the installation has no key for
+        credentials.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetFeed(self, request, context):
-        """Returns the feed of a namespace with its state of fetching, or its uploads. NOT_FOUND if it never had either.
+        """Returns the feed of a namespace with its state of fetching. NOT_FOUND if the namespace never had a feed or an
+        upload.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListFeeds(self, request, context):
-        """Lists the namespaces of a seller that a feed or uploads fill, by namespace. Removed ones are left out.
+        """Lists the namespaces of a seller that a feed or uploads fill, by namespace. Removed namespaces are left out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateFeed(self, request, context):
-        """Changes the settings that the mask names. ABORTED if the feed has changed since `feed.version`. FAILED_PRECONDITION
-        for a namespace that only uploads fill, here and in the methods about fetching.
+        """Changes the settings that the mask names. NOT_FOUND if the namespace never had a feed. INVALID_ARGUMENT if the mask
+        or a setting cannot be used. ABORTED if the feed has changed since `feed.version`. FAILED_PRECONDITION if the feed
+        is removed, or if only uploads fill the namespace.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PauseFeed(self, request, context):
-        """Stops fetching; the offers stay. A feed that is already paused is returned unchanged.
+        """Stops fetching; the offers stay. A feed that is already paused is returned unchanged. NOT_FOUND and
+        FAILED_PRECONDITION as for UpdateFeed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeFeed(self, request, context):
-        """Resumes fetching, at once. A feed that is already active is returned unchanged.
+        """Resumes fetching, at once. A feed that is already active is returned unchanged. NOT_FOUND and FAILED_PRECONDITION
+        as for UpdateFeed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteFeed(self, request, context):
-        """Ends a feed, or empties a namespace that only uploads fill. The disposition decides about the offers, in a task
+        """Deletes a feed, or empties a namespace that only uploads fill. The disposition decides about the offers, in a task
         that runs after the earlier ones. A removed feed is returned unchanged, unless that task failed or was canceled.
-        UNAVAILABLE if the api does not know the feed and the processor does not respond.
+        NOT_FOUND if the namespace never had a feed or an upload. UNAVAILABLE if only the processor knows whether the
+        namespace has offers, and it does not respond.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RunFeed(self, request, context):
-        """Fetches a feed now, even if it is paused. UNAVAILABLE if the loader does not respond.
+        """Fetches a feed now, even if it is paused. NOT_FOUND and FAILED_PRECONDITION as for UpdateFeed. UNAVAILABLE if the
+        loader does not respond.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -241,7 +249,8 @@ class FeedServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExplainOffer(self, request, context):
-        """Explains one offer from its line in the file to the search, or the stage that stopped it and the fix.
+        """Explains the way of one offer from its line in the file to the search. If a stage stopped the offer, names the
+        stage and the fix. UNAVAILABLE if no service that knows the offer responds.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -264,7 +273,10 @@ class FeedServiceServicer:
     def UploadFeed(self, request_iterator, context):
         """Receives a file in pieces and stores it. The service then creates the task that loads it (GetUpload names it). The
         first message is the spec; the others are pieces of the file in order. Repeating a request_id returns the same
-        upload, or INVALID_ARGUMENT if the file differs.
+        upload. INVALID_ARGUMENT if the file differs from the earlier upload, the announced size or the announced hash.
+        FAILED_PRECONDITION if the feed of the namespace would undo the upload (see `force`). RESOURCE_EXHAUSTED if the
+        file is too large, the disk is full, or too many uploads are open. DEADLINE_EXCEEDED if too few bytes come within
+        the time limit.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -279,7 +291,7 @@ class FeedServiceServicer:
 
     def ConfirmTask(self, request, context):
         """Confirms a held task: it does everything that the load requires. A task that was already confirmed is returned
-        unchanged. FAILED_PRECONDITION if it is not held, or was rejected.
+        unchanged. NOT_FOUND if there is no such task. FAILED_PRECONDITION if it is not held, or was rejected.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -287,7 +299,8 @@ class FeedServiceServicer:
 
     def RejectTask(self, request, context):
         """Rejects a held task: it ends without the removals and changes for which it is held. A task that was already
-        rejected is returned unchanged. FAILED_PRECONDITION if it is not held, or was confirmed.
+        rejected is returned unchanged. NOT_FOUND if there is no such task. FAILED_PRECONDITION if it is not held, or was
+        confirmed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -327,7 +340,7 @@ class FeedServiceServicer:
 
     def WatchTask(self, request, context):
         """Sends the task at once and at each change, at most four times a second. The stream ends when the task ends or is
-        held.
+        held. NOT_FOUND if there is no such task. UNAVAILABLE if the service stops: watch the task again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

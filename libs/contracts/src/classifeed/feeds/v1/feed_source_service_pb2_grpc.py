@@ -75,7 +75,7 @@ class FeedSourceServiceServicer:
     """
 
     def PutSources(self, request, context):
-        """Stores sources, each unless a newer version of it is known. Returns the known version of each afterwards, in order.
+        """Stores each source unless a newer version of it is stored. Returns the stored version of each source, in order.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -83,14 +83,15 @@ class FeedSourceServiceServicer:
 
     def RunSource(self, request, context):
         """Stores a source like PutSources and fetches it now, independent of its schedule. Repeating a request_id returns the
-        same fetch. FAILED_PRECONDITION if the source is removed.
+        same fetch. INVALID_ARGUMENT if the request_id was used for another namespace. FAILED_PRECONDITION if the source is
+        removed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSourceStates(self, request, context):
-        """Returns the state of fetching for each name in order; an unknown one has feed_version 0.
+        """Returns the state of fetching for each name, in order. The state of an unknown name has feed_version 0.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

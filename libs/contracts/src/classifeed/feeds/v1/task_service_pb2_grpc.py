@@ -109,8 +109,8 @@ class TaskServiceServicer:
     """
 
     def CreateTask(self, request, context):
-        """Creates a task that runs after the earlier ones of the namespace. The same upload, fetch or removal of a feed again
-        returns the same task.
+        """Creates a task that runs after the earlier ones of the namespace. A repeated request for the same upload, fetch or
+        removal returns the same task. INVALID_ARGUMENT if the fields do not fit the kind of task.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -118,7 +118,7 @@ class TaskServiceServicer:
 
     def ConfirmTask(self, request, context):
         """Confirms a held task: it does everything that the load requires. A task that was already confirmed is returned
-        unchanged. FAILED_PRECONDITION if it is not held, or was rejected.
+        unchanged. NOT_FOUND if there is no such task. FAILED_PRECONDITION if it is not held, or was rejected.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -126,7 +126,8 @@ class TaskServiceServicer:
 
     def RejectTask(self, request, context):
         """Rejects a held task: it ends without the removals and changes for which it is held. A task that was already
-        rejected is returned unchanged. FAILED_PRECONDITION if it is not held, or was confirmed.
+        rejected is returned unchanged. NOT_FOUND if there is no such task. FAILED_PRECONDITION if it is not held, or was
+        confirmed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -181,15 +182,16 @@ class TaskServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FindTasks(self, request, context):
-        """Returns which of the tasks exist. Ended tasks are kept for a limited time; rows that refer to a removed one can be
-        removed, too.
+        """Returns which of the tasks exist. Ended tasks are kept for a limited time. The caller can then delete its rows that
+        refer to them.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def LocateOffer(self, request, context):
-        """Finds an offer in the file of a task by reading the file. DEADLINE_EXCEEDED if that takes longer than the call may.
+        """Finds an offer in the file of a task by reading the file. FAILED_PRECONDITION with SOURCE_GONE if the task has no
+        file, or the file is no longer stored. DEADLINE_EXCEEDED if reading takes longer than the call may.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

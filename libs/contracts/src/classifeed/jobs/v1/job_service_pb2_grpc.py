@@ -150,21 +150,21 @@ class JobServiceServicer:
 
     def TriggerJob(self, request, context):
         """Enqueues a job. Repeating an idempotency_key returns the existing job, and the fields that differ from the first
-        request.
+        request. RESOURCE_EXHAUSTED if the caller has too many open jobs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def TriggerJobs(self, request, context):
-        """Enqueues up to 1,000 jobs, all or none.
+        """Enqueues up to 1,000 jobs, all or none. RESOURCE_EXHAUSTED as for TriggerJob.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetJob(self, request, context):
-        """Returns one job, live or ended. NOT_FOUND when there is none.
+        """Returns one job, live or ended. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -178,22 +178,24 @@ class JobServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchJob(self, request, context):
-        """Sends the job at once and at each change. The stream ends when the job ends.
+        """Sends the job at once and at each change. The stream ends when the job ends. NOT_FOUND if there is no such job.
+        UNAVAILABLE if the service stops: watch the job again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelJob(self, request, context):
-        """Cancels a job: a queued one at once, a running one at its next safe point. An ended job stays as it is.
+        """Cancels a job: a queued one at once, a running one at its next safe point. An ended job is returned unchanged.
+        NOT_FOUND if there is no such job.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetryJob(self, request, context):
-        """Enqueues a failed or canceled job again; its former attempts count. FAILED_PRECONDITION for a job in any other
-        state.
+        """Enqueues a failed or canceled job again; its former attempts count. NOT_FOUND if there is no such job.
+        FAILED_PRECONDITION if it is in another state.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -263,7 +265,7 @@ class JobServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetSchedule(self, request, context):
-        """Returns one schedule. NOT_FOUND when there is none.
+        """Returns one schedule. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -278,21 +280,22 @@ class JobServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSchedule(self, request, context):
-        """Removes a schedule; its jobs stay. Returns the removed schedule. NOT_FOUND when there is none.
+        """Removes a schedule; its jobs stay. Returns the removed schedule. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PauseSchedule(self, request, context):
-        """Pauses a schedule: it creates no jobs until it is resumed. Slots during the pause do not count as missed.
+        """Pauses a schedule: it creates no jobs until it is resumed. Slots during the pause do not count as missed. NOT_FOUND
+        if there is no such schedule.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeSchedule(self, request, context):
-        """Resumes a paused schedule, beginning with its next slot from now.
+        """Resumes a paused schedule, beginning with its next slot from now. NOT_FOUND if there is no such schedule.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

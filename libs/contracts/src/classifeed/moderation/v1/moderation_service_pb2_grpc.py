@@ -108,8 +108,8 @@ class ModerationServiceServicer:
     """
 
     def SubmitTexts(self, request, context):
-        """Stores texts of offers and returns the state of their moderation. A repeated request changes nothing. Large loads
-        use the topic moderation.requests.v1.
+        """Stores texts of offers and returns the state of their moderation. A repeated request changes nothing.
+        INVALID_ARGUMENT if a field is set that only the topic may have. Large loads use the topic moderation.requests.v1.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -137,7 +137,8 @@ class ModerationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CheckText(self, request, context):
-        """Judges a text and stores nothing: would it be approved?
+        """Judges a text without storing it, and returns whether it would be approved. UNAVAILABLE if the verdict service
+        gives no verdict.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -152,23 +153,24 @@ class ModerationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetRejudgement(self, request, context):
-        """Returns the progress of a Rejudge.
+        """Returns the progress of a Rejudge. NOT_FOUND if no request had this id.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Appeal(self, request, context):
-        """Appeals against the newest decision about a text. PERMISSION_DENIED for all but its author or the seller of its
-        offer. ALREADY_EXISTS if they appealed against it before for another reason. RESOURCE_EXHAUSTED if they have too
-        many open appeals.
+        """Appeals against the newest decision about a text. NOT_FOUND if the text is not stored. FAILED_PRECONDITION if it is
+        not refused. PERMISSION_DENIED unless the caller names the author of the text or the seller of the offer.
+        ALREADY_EXISTS if the decision has an appeal of this author for another reason. RESOURCE_EXHAUSTED if the author
+        has too many open appeals.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetAppeal(self, request, context):
-        """Returns one appeal, with a response for its author.
+        """Returns one appeal, with a response for its author. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -182,8 +184,9 @@ class ModerationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DecideAppeal(self, request, context):
-        """Decides an appeal. PERMISSION_DENIED for a reviewer who has decided about the text before, here or at the verdict
-        service, and for its author. Names of people are compared without case and without `team:`.
+        """Decides an appeal. NOT_FOUND if there is none. FAILED_PRECONDITION if it is decided or obsolete. PERMISSION_DENIED
+        for a reviewer who has decided about the text before, here or at the verdict service, and for its author. Names of
+        people are compared without case and without `team:`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -192,7 +195,7 @@ class ModerationServiceServicer:
     def ListEvents(self, request, context):
         """Lists decisions in the order of their numbers: the event log. Numbers come from the clock, so a restored database
         does not repeat any. Of decisions that are stored at the same time, a lower number may appear after a higher one. A
-        reader that must not miss any reads the topic moderation.events.v1.
+        reader that must not miss a decision reads the topic moderation.events.v1.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

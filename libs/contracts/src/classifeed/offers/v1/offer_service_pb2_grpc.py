@@ -83,7 +83,7 @@ class OfferServiceServicer:
     """
 
     def GetOffer(self, request, context):
-        """Returns one offer. NOT_FOUND if the namespace never had it.
+        """Returns one offer. NOT_FOUND if the namespace never had this offer.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -105,8 +105,8 @@ class OfferServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteOffer(self, request, context):
-        """Removes an offer that is kept by hand (origin MANUAL). One that is already removed is returned unchanged. The
-        errors are those of UpdateOffer.
+        """Removes an offer that is kept by hand (origin MANUAL). A removed offer is returned unchanged. Errors as for
+        UpdateOffer.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -139,8 +139,8 @@ class OfferServiceServicer:
 
     def RequestPictures(self, request, context):
         """Requests the pictures of all offers, or of those of a seller, again, including known ones: for a service of
-        pictures that has lost state. Returns at once; jobs of the queue offers.request-pictures send the requests. A
-        picture that was not lost has its result at once, which changes nothing.
+        pictures that has lost state. Returns at once; jobs of the queue offers.request-pictures send the requests. A known
+        picture gets its result at once, which changes nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -138,7 +138,7 @@ class PictureServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def LookAgain(self, request, context):
-        """Tries failed pictures again, due or not.
+        """Tries failed pictures again, even if their next attempt is not due.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -146,7 +146,9 @@ class PictureServiceServicer:
 
     def PutPicture(self, request_iterator, context):
         """Stores a picture whose bytes come in pieces: the first message has its key and namespace, and all have bytes.
-        INVALID_ARGUMENT if it is no picture.
+        INVALID_ARGUMENT if the bytes are no picture that is accepted. NOT_FOUND if the namespace does not exist.
+        RESOURCE_EXHAUSTED if its quota is used up, or too many pictures wait to be decoded. ABORTED if other requests
+        changed the picture meanwhile: send it again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -167,8 +169,8 @@ class PictureServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ConfirmComparison(self, request, context):
-        """Continues a comparison that is held because it found too many unused pictures. FAILED_PRECONDITION if it is not
-        held.
+        """Continues a comparison that is held because it found too many unused pictures. NOT_FOUND if there is none.
+        FAILED_PRECONDITION if it is not held.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

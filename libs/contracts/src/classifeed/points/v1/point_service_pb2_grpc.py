@@ -73,7 +73,8 @@ class PointServiceServicer:
     """
 
     def CreatePoint(self, request, context):
-        """Creates a point and returns it, PENDING or approved. Never waits for a verdict.
+        """Creates a point and returns it, PENDING or approved. Never waits for a verdict. ALREADY_EXISTS if the id has a
+        point with other content.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -94,15 +95,16 @@ class PointServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AddComment(self, request, context):
-        """Adds a comment to a point and returns it, PENDING or approved. Never waits for a verdict.
+        """Adds a comment to a point and returns it, PENDING or approved. Never waits for a verdict. NOT_FOUND if there is no
+        such point.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Vote(self, request, context):
-        """Votes that a point is there or not. An author's later vote replaces the earlier one. ABORTED when the point changed
-        meanwhile: retry the call.
+        """Votes that a point is there or not. An author's later vote replaces the earlier one. NOT_FOUND if there is no such
+        point, or it is not approved. ABORTED if the point changed meanwhile: retry the call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -62,14 +62,15 @@ class SearchServiceServicer:
     """
 
     def Search(self, request, context):
-        """Finds documents. A query that cannot be parsed is INVALID_ARGUMENT with the position of the fault.
+        """Finds documents. INVALID_ARGUMENT if the query cannot be parsed, with the position of the fault, or if the searcher
+        does not index the client. UNAVAILABLE while the index is rebuilt or catches up.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetDocument(self, request, context):
-        """Returns one document as the index has it. NOT_FOUND if the index lacks it.
+        """Returns one document as the index has it. NOT_FOUND if the index lacks it. UNAVAILABLE as for Search.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
