@@ -1,8 +1,11 @@
 """Mutations: deliberate defects in the mechanisms, and the tests that must fail for each.
 
-    python -m tools.mutations [NAME ...]      run them (`make mutants`, `make mutants ONLY=name`)
+    python -m tools.mutations [NAME ...]      run them (`make mutants`, `make mutants ONLY="name other"`)
 
-The tool applies a mutation to a copy of its distribution, which the tests import instead of the original. It never
+The tool first runs the tests of the mutations on unchanged code, where they must pass. Then it runs the tests of each
+mutation. The exit code is 1 if the tests of a mutation do not fail.
+
+It applies a mutation to a copy of its distribution, which the tests import instead of the original. It never
 changes the working tree, so an interrupted run leaves no mutated source, and several mutations can run at a time.
 """
 
@@ -19,7 +22,6 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -34,18 +36,6 @@ BROKEN: Final = "BROKEN"
 
 _PROCESSES: Final = 2  # tests mostly wait for their servers
 _LIMIT_S: Final = 600.0
-_HEAD: Final = """# Mutations
-
-`make pages` makes this page from `tools/mutation_list/`. A test compares both, and finds a
-mutation that does not fit its file.
-
-Each mutation is a change of the code that breaks one promise of a mechanism, so that the tests in its row fail.
-`make mutants` first runs these tests on the unchanged code, where they must pass. Then it applies each mutation to a
-copy of the code and runs its tests. It exits with an error if a mutation is not caught.
-`make mutants ONLY="name other"` runs some mutations.
-
-A change of a mechanism includes its mutations. A new promise gets a test and a mutation.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +65,6 @@ def missing_tests(mutation: Mutation) -> list[str]:
         if not file.exists() or f"def {name.partition('[')[0]}(" not in file.read_text("utf-8"):
             missing.append(test)
     return missing
-
-
-def render() -> str:
-    """Return the page as Markdown."""
-    parts = [_HEAD]
-    for mechanism, mutations in groupby(MUTATIONS, key=lambda mutation: mutation.mechanism):
-        parts.append(
-            f"\n## {mechanism}\n\n| mutation | what it breaks | where | caught by |\n| --- | --- | --- | --- |\n"
-        )
-        parts += [_row(mutation) for mutation in mutations]
-    return "".join(parts)
-
-
-def _row(mutation: Mutation) -> str:
-    tests = "<br>".join(f"`{test}`" for test in mutation.tests)
-    return f"| `{mutation.name}` | {mutation.breaks} | `{mutation.file}` | {tests} |\n"
 
 
 def run(mutation: Mutation) -> Verdict:
@@ -156,7 +130,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=_PROCESSES, help="how many run at a time (default: 2)")
     options = parser.parse_args()
     if unknown := set(options.names) - {mutation.name for mutation in MUTATIONS}:
-        parser.error(f"there is no mutation {', '.join(sorted(unknown))}; docs/reference/mutations.md lists them")
+        parser.error(f"there is no mutation {', '.join(sorted(unknown))}; tools/mutation_list has them all")
     return _run_all([it for it in MUTATIONS if not options.names or it.name in options.names], options.processes)
 
 

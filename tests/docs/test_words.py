@@ -14,8 +14,8 @@ from tests.docs.test_commands import PAGES
 
 _WORD: Final = re.compile(rf"(?<![\w.-])({'|'.join(sorted(BANNED.keys() - PLAIN))})(?![\w-])", re.IGNORECASE)
 NO_PROSE: Final = re.compile(r"```.*?```|`[^`\n]*`|\[[^\]]*\]\([^)]*glossary\.md[^)]*\)|\]\([^)]*\)", re.DOTALL)
-# A generated page, the changelog and the roadmap.
-_OTHERS: Final = {"mutations.md", "glossary.md", "CHANGELOG.md", "ROADMAP.md"}
+# The glossary, the changelog and the roadmap.
+_OTHERS: Final = {"glossary.md", "CHANGELOG.md", "ROADMAP.md"}
 _FOLDERS: Final = (ROOT, ROOT / "docs" / "how-to", REFERENCE, REFERENCE / "formats")
 _READMES: Final = ("services", "libs")
 WRITTEN: Final = [

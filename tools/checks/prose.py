@@ -32,7 +32,6 @@ _GENERATED: Final = (
     "libs/contracts/src/",
     "proto/buf/",
     "proto/google/",
-    "docs/reference/mutations.md",
     "docs/reference/metrics.md",
 )
 _CODE: Final = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)

@@ -1,170 +1,173 @@
-"""Tokens and allowed callers."""
+"""Access: tokens, sellers, callers of HTTP, web pages, and limits of requests."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import COMMON
+from tools.mutation_list.paths import COMMON, COMMON_TESTS, DOMAIN, MODERATION_TESTS, RECEIVER, RECEIVER_TESTS
 
-_STREAM_TESTS: Final = "tests/contract/protos/test_refused_streams.py"
-_TEAM_TESTS: Final = "libs/common/tests/unit/auth/test_team_tokens.py"
-_OWNER_TESTS: Final = "tests/contract/protos/test_owner_rules.py"
+_TEST_OWNER_RULES: Final = "tests/contract/protos/test_owner_rules.py"
+_OWNERS: Final = f"{COMMON}/auth/owners.py"
 
 MUTATIONS: Final = (
     Mutation(
-        "refused-while-the-caller-writes",
-        "Access",
-        "A caller that streams requests gets INTERNAL instead of the reason of its refusal.",
-        f"{COMMON}/rpc/interceptor.py",
-        before="if self._streaming:",
-        after="if False:",
-        tests=(f"{_STREAM_TESTS}::test_a_caller_that_still_writes_gets_the_refusal",),
-    ),
-    Mutation(
-        "refusal-after-the-last-request-only",
-        "Access",
-        "A caller with an endless stream is never refused, and the service reads all its requests.",
-        f"{COMMON}/rpc/refused_streams.py",
-        before="while left_bytes > 0 and loop.time() < ends_at:",
-        after="while True:",
-        tests=(f"{_STREAM_TESTS}::test_a_caller_that_never_stops_is_refused",),
-    ),
-    Mutation(
-        "refusal-behind-damaged-requests",
-        "Access",
-        "A caller whose requests cannot be parsed gets INTERNAL instead of the reason of its refusal.",
-        f"{COMMON}/rpc/refused_streams.py",
-        before="if isinstance(error, DecodeError):",
-        after="if False:",
-        tests=(f"{_STREAM_TESTS}::test_requests_that_cannot_be_parsed_hide_no_refusal",),
-    ),
-    Mutation(
-        "token-that-no-list-has",
-        "Access",
-        "A list of tokens that was lost, recreated or restored makes revoked tokens valid again.",
-        f"{COMMON}/auth/token_records.py",
-        before="(owners := self._good.get(token_id))",
-        after="(owners := self._good.get(token_id, None if self._fault or token_id in self._revoked else frozenset()))",
-        tests=(f"{_TEAM_TESTS}::test_a_token_is_good_only_while_the_file_lists_it",),
-    ),
-    Mutation(
         "tokens-good-without-a-list",
-        "Access",
         "If the file of tokens is missing or damaged, revoked tokens are valid again.",
         f"{COMMON}/auth/token_records.py",
         before="(owners := self._good.get(token_id))",
         after="(owners := self._good.get(token_id, frozenset() if self._fault else None))",
-        tests=(f"{_TEAM_TESTS}::test_without_a_list_every_token_of_a_team_is_refused_and_those_of_services_are_not",),
-    ),
-    Mutation(
-        "list-of-tokens-made-at-each-start",
-        "Access",
-        "A start replaces a lost list of tokens by an empty one, and no check reports it.",
-        f"{COMMON}/auth/keys.py",
-        before='if OPERATOR in made and not any(key["owner"] == OPERATOR for key in published):',
-        after="if not (directory / RECORDS_FILE).exists():",
-        tests=(f"{_TEAM_TESTS}::test_a_list_of_tokens_is_made_with_the_operators_first_key_only",),
-    ),
-    Mutation(
-        "lost-tokens-unnamed",
-        "Access",
-        "`status` does not say that the list of tokens is lost.",
-        "cli/src/classifeed_cli/platform/probing/examination.py",
-        before='return Health("RUNNING", tuple(_examine_tokens(document)))',
-        after='return Health("RUNNING")',
         tests=(
-            "cli/tests/unit/platform/probing/test_examination.py::test_a_lost_list_of_tokens_is_named_with_what_to_do",
+            f"{COMMON_TESTS}/unit/auth/test_team_tokens.py"
+            "::test_without_a_list_every_token_of_a_team_is_refused_and_those_of_services_are_not",
         ),
     ),
     Mutation(
-        "public-keys-lost-at-a-start",
-        "Access",
-        "A start without the file of public keys makes an empty one, and no service can call another.",
-        f"{COMMON}/auth/keys.py",
-        before='for path in sorted(directory.glob("*.pem"))]',
-        after="for path in ()]",
-        tests=(f"{_TEAM_TESTS}::test_public_keys_that_are_missing_are_made_from_the_private_ones",),
-    ),
-    Mutation(
         "token-of-any-seller",
-        "Access",
         "A token for one seller can read and write the data of every seller.",
-        f"{COMMON}/auth/owners.py",
+        _OWNERS,
         before="if not self._owners >= found:",
         after="if False:",
-        tests=(f"{_OWNER_TESTS}::test_a_token_reaches_its_own_sellers_only",),
+        tests=(f"{_TEST_OWNER_RULES}::test_a_token_reaches_its_own_sellers_only",),
     ),
     Mutation(
         "request-of-no-seller-is-of-all",
-        "Access",
         "A request without a seller reaches all sellers with a token for one seller.",
-        f"{COMMON}/auth/owners.py",
+        _OWNERS,
         before="found and _is_named(request, self._rule.field)",
         after="True",
-        tests=(f"{_OWNER_TESTS}::test_what_does_not_name_an_own_seller_is_refused",),
+        tests=(f"{_TEST_OWNER_RULES}::test_what_does_not_name_an_own_seller_is_refused",),
     ),
     Mutation(
         "method-without-a-rule-is-open",
-        "Access",
         "A new method without a rule is open to tokens for some sellers.",
-        f"{COMMON}/auth/owners.py",
+        _OWNERS,
         before="self._rules.get(method, Closed())",
         after="self._rules.get(method, Public())",
-        tests=(f"{_OWNER_TESTS}::test_a_method_without_a_rule_is_refused",),
+        tests=(f"{_TEST_OWNER_RULES}::test_a_method_without_a_rule_is_refused",),
     ),
     Mutation(
         "stream-checked-at-its-first-request-only",
-        "Access",
         "A later request of a stream may name another seller.",
         f"{COMMON}/rpc/validation.py",
         before="            guard.check_request(request)",
         after="            guard.check_request(request)\n            guard = None",
-        tests=(f"{_OWNER_TESTS}::test_each_request_of_a_stream_is_checked",),
-    ),
-    Mutation(
-        "response-of-another-seller",
-        "Access",
-        "A token for another seller can read an upload by its id.",
-        f"{COMMON}/auth/owners.py",
-        before="if isinstance(self._rule, InResponse):",
-        after="if False:",
-        tests=(f"{_OWNER_TESTS}::test_a_response_about_another_seller_is_not_sent",),
-    ),
-    Mutation(
-        "search-of-every-seller",
-        "Access",
-        "A search with a token for one seller finds the offers of all.",
-        "libs/domain/src/classifeed_domain/policy.py",
-        before="Narrowed(narrow_search)",
-        after="_PUBLIC",
-        tests=(f"{_OWNER_TESTS}::test_a_search_finds_own_offers_only",),
+        tests=(f"{_TEST_OWNER_RULES}::test_each_request_of_a_stream_is_checked",),
     ),
     Mutation(
         "nested-sellers-not-found",
-        "Access",
         "A seller in a nested message of a request is not compared.",
-        "libs/domain/src/classifeed_domain/owner_rules.py",
+        f"{DOMAIN}/owner_rules.py",
         before="                    yield from find_sellers(each)",
         after="                    yield from ()",
-        tests=(f"{_OWNER_TESTS}::test_a_foreign_seller_is_found_in_every_text_of_a_request",),
+        tests=(f"{_TEST_OWNER_RULES}::test_a_foreign_seller_is_found_in_every_text_of_a_request",),
     ),
     Mutation(
         "http-of-every-seller",
-        "Access",
         "The HTTP APIs of jobs and pictures accept tokens that are limited to some sellers.",
         f"{COMMON}/http/api/callers.py",
         before="self._policy.owner_rules.check_without_messages(method, verified.caller)",
         after="pass",
-        tests=(f"{_OWNER_TESTS}::test_http_has_no_request_to_compare_so_it_refuses",),
+        tests=(f"{_TEST_OWNER_RULES}::test_http_has_no_request_to_compare_so_it_refuses",),
     ),
     Mutation(
-        "old-token-of-all-sellers",
-        "Access",
-        "A token that was created before tokens had sellers reaches all of them.",
-        f"{COMMON}/auth/policy.py",
-        before="if owners is None or ALL_OWNERS in owners:",
-        after="if not owners or ALL_OWNERS in owners:",
-        tests=(f"{_TEAM_TESTS}::test_a_token_of_before_is_refused_until_it_is_bound",),
+        "documents-of-another-client",
+        "A service can write and delete the documents of another client.",
+        f"{RECEIVER}/rpc/receiver_service.py",
+        before="PushBatchRequest) -> pb.PushBatchResponse:\n        require_own(request.client)\n",
+        after="PushBatchRequest) -> pb.PushBatchResponse:\n",
+        tests=(
+            f"{RECEIVER_TESTS}/integration/rpc/test_own_clients.py"
+            "::test_a_writer_is_refused_the_clients_of_others_by_every_method",
+        ),
+    ),
+    Mutation(
+        "page-of-another-host",
+        "A web page with a host name that points to this machine can use the services on it.",
+        f"{COMMON}/http/browser_guard.py",
+        before="return address.is_loopback or not self.is_loopback",
+        after="return True",
+        tests=(f"{COMMON_TESTS}/unit/http/test_browser_guard.py::test_a_host_is_ours_or_refused",),
+    ),
+    Mutation(
+        "page-of-another-origin",
+        "A web page of another origin can send a changing request, although it cannot read the response.",
+        f"{COMMON}/http/browser_guard.py",
+        before="return rest == authority or (match",
+        after="return rest != authority or (match",
+        tests=(f"{COMMON_TESTS}/unit/http/test_browser_guard.py::test_pages_of_other_origins_are_refused",),
+    ),
+    Mutation(
+        "http-wrong-token-is-anonymous",
+        "A caller with a wrong token is accepted where callers without one are.",
+        f"{COMMON}/http/api/callers.py",
+        before="token is None and self._takes_anonymous",
+        after="not token and self._takes_anonymous",
+        tests=(f"{COMMON_TESTS}/integration/http_api/test_callers.py::test_a_wrong_token_is_refused_and_counted",),
+    ),
+    Mutation(
+        "http-announced-body-is-read",
+        "A body that is announced as too large is read.",
+        f"{COMMON}/http/api/bodies.py",
+        before="        if self._announced > self._max_bytes:\n            raise self._too_large()\n",
+        after="",
+        tests=(
+            f"{COMMON_TESTS}/integration/http_api/test_bodies.py"
+            "::test_a_body_of_announced_length_is_refused_before_it_comes",
+        ),
+    ),
+    Mutation(
+        "silent-client-stays",
+        "A client that sends no complete request head keeps its connection.",
+        f"{COMMON}/http/connection.py",
+        before="self._head_since is not None and now",
+        after="False and now",
+        tests=(
+            f"{COMMON_TESTS}/integration/http_api/test_slow_clients.py"
+            "::test_a_client_that_sends_no_request_is_disconnected",
+        ),
+    ),
+    Mutation(
+        "path-with-control-characters",
+        "NUL or a line end in a path reaches the database.",
+        f"{COMMON}/http/paths.py",
+        before="if (found := _CONTROLS.search(path)) is not None:",
+        after="if (found := _CONTROLS.search(path)) is None and False:",
+        tests=(
+            "tests/contract/http/test_http_limits.py"
+            "::test_paths_of_the_wrong_form_are_refused_and_never_a_fault_or_a_reset",
+        ),
+    ),
+    Mutation(
+        "callback-for-any-service",
+        "A token that the verdict service issued for another service is accepted for callbacks.",
+        f"{COMMON}/auth/service_tokens.py",
+        before="if audience not in verified.audiences:",
+        after="if not verified.audiences:",
+        tests=(
+            f"{MODERATION_TESTS}/integration/http/test_callback.py"
+            "::test_a_wrong_token_is_refused_and_counted_and_changes_nothing",
+        ),
+    ),
+    Mutation(
+        "callback-of-anybody-under-up",
+        "Any process of the machine can approve texts of `classifeed up` without a token.",
+        "cli/src/classifeed_cli/platform/planning/services.toml",
+        before='VERDICT_ENVIRONMENT = "stable"',
+        after='VERDICT_ENVIRONMENT = "testing"',
+        tests=(
+            "cli/tests/unit/platform/planning/test_service_table.py"
+            "::test_no_process_of_the_machine_decides_about_texts_without_a_token",
+        ),
+    ),
+    Mutation(
+        "older-keys-not-tried",
+        "After a rotation of the keys, credentials of feeds that the older key encrypted cannot be decrypted.",
+        f"{COMMON}/auth/encryption.py",
+        before="for known_id, key in self._keys:",
+        after="for known_id, key in self._keys[:1]:",
+        tests=(
+            f"{COMMON_TESTS}/unit/auth/test_encryption.py::test_keys_can_be_changed_without_losing_what_is_encrypted",
+        ),
     ),
 )

@@ -11,7 +11,6 @@ class Mutation:
 
     Attributes:
         name: name on the command line.
-        mechanism: heading on the page; mutations of one mechanism follow each other.
         breaks: sentence that describes the defect.
         file: path of the file from the root of the repository, below a `src` folder.
         before: text that occurs once in the file.
@@ -20,7 +19,6 @@ class Mutation:
     """
 
     name: str
-    mechanism: str
     breaks: str
     file: str
     before: str

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tools import mutations
 from tools.arguments import parse
 from tools.pages import benchmarks, charts, cli, error_codes, fetch_codes, formats, metrics
 
@@ -23,7 +22,6 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "reference/error-codes.md": error_codes.render,
     "reference/fetch-codes.md": fetch_codes.render,
     "reference/metrics.md": metrics.render,
-    "reference/mutations.md": mutations.render,
     **{f"reference/formats/{name}": render for name, render in formats.PAGES.items()},
 }
 

@@ -1,4 +1,4 @@
-"""Mutations fit the current code, their tests exist, and the page lists them."""
+"""Mutations fit the current code, and their tests exist."""
 
 from __future__ import annotations
 
