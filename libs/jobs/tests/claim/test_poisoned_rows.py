@@ -134,7 +134,7 @@ STAGES: dict[str, Plant] = {
     "lost": _lost,
     "retried": _retried,
 }
-_OF_MUTATIONS = {
+_ALWAYS = {
     ("long lock key", "ready"),
     ("args with 5,000 digits", "ready"),
     ("long lock key", "completing"),
@@ -143,12 +143,12 @@ _OF_MUTATIONS = {
 }
 
 
-# A campaign tests each kind in each stage; by default, three kinds per stage and those that mutations need.
+# A campaign tests each kind in each stage; by default, three kinds per stage and those of `_ALWAYS`.
 _CASES = [
     pytest.param(kind, stage, id=f"{kind}-{stage}")
     for number, kind in enumerate(KINDS)
     for offset, stage in enumerate(STAGES)
-    if IS_LONG or (number - offset) % 5 == 0 or (kind, stage) in _OF_MUTATIONS
+    if IS_LONG or (number - offset) % 5 == 0 or (kind, stage) in _ALWAYS
 ]
 
 
