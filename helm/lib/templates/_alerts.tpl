@@ -73,8 +73,8 @@ spec:
           annotations:
             summary: Loads wait for a decision
             description: >-
-              A load that would remove most offers of its seller has waited for {{ "{{ $value | humanizeDuration }}" }} for
-              a decision. Confirm or reject it; its offers stay in the search until then.
+              A held load has waited for {{ "{{ $value | humanizeDuration }}" }} for a decision, because it would remove or
+              change too many offers. Confirm or reject it; these offers stay unchanged until then.
             runbook: docs/how-to/loads-that-are-held.md
 {{- end }}
 {{- include "classifeed.alerts.texts" . }}

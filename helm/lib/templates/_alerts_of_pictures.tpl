@@ -53,7 +53,7 @@
           annotations:
             summary: The newest backup of the state of pictures is old
             description: >-
-              It began {{ "{{ $value | humanizeDuration }}" }} ago. A restore applies later events only as long as Kafka
+              The newest backup began {{ "{{ $value | humanizeDuration }}" }} ago. A restore applies later events only as long as Kafka
               keeps them.
             runbook: docs/how-to/restore-pictures.md
 {{- end }}
