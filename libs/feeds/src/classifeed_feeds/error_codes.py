@@ -122,7 +122,7 @@ ISSUES: Final = _issues(
         "The offer's id is reserved",
         "The id {value} begins with “record:”, under which offers without an id are listed.",
         "an id that does not begin with “record:”",
-        "Put anything else before the number.",
+        "Begin the id with another prefix.",
         "The id happens to begin as the names of offers without an id do.",
     ),
     IssueCode(
@@ -245,7 +245,7 @@ ISSUES: Final = _issues(
         "The old price is not above the price",
         "The old price {value} is not above the price {price}; the old price was left out.",
         "an amount above the price",
-        "Give what the offer cost before the discount, or leave the old price out where there is none.",
+        "Give the price before the discount. Leave the old price out if there is no discount.",
         "The export fills the old price in for every offer, also where there is no discount.",
     ),
     IssueCode(
@@ -336,7 +336,7 @@ ISSUES: Final = _issues(
         "The offer has further issues",
         "{count:,} further issues of this offer are not listed.",
         "an offer without errors",
-        "Correct what is listed and load the file again.",
+        "Correct the listed issues and load the file again.",
         "Of one offer at most 20 issues are listed, one for each code and field.",
     ),
     IssueCode(
@@ -347,7 +347,7 @@ ISSUES: Final = _issues(
         "The title or the description breaks a rule, which is named with it; the offer is not in the search.",
         "a text that breaks no rule of moderation",
         "Write the text without the shown part, and load the file again.",
-        "The text has what the rules of moderation forbid: obscene words, insults, threats, spam, contacts, links.",
+        "The text breaks a rule of moderation: obscene words, insults, threats, spam, contacts, links.",
     ),
     *_picture_issues(),
 )
@@ -379,7 +379,7 @@ FAULTS: Final = _faults(
         "NOT_A_FEED",
         "The file is a web page or an error message, not a feed",
         "Instead of the feed the site returned a web page: a login, an error page, or the error text of a script.",
-        "Open the link in a browser, correct what the page says, and load again.",
+        "Open the link in a browser, correct the fault that the page names, and load the file again.",
         "Open the file that you sent in a text editor: it is a page, not the feed. Export the feed again, and send "
         "that.",
     ),
@@ -412,7 +412,7 @@ FAULTS: Final = _faults(
     FaultCode(
         "STRUCTURE_WRONG",
         "The file lacks a part that its format needs",
-        "The first tag of the file is right, but what must be inside of it is missing, is elsewhere, or has a "
+        "The first tag of the file is right, but a required part inside of it is missing, is elsewhere, or has a "
         "misspelt tag: capital and small letters are not the same.",
         "Compare the file with the sample of its format, which `classifeed feed formats` gives.",
     ),
@@ -464,8 +464,8 @@ FAULTS: Final = _faults(
     FaultCode(
         "INTERNAL_FAULT",
         "The load failed because of an internal fault",
-        "The service raised an exception in each of five attempts to load the file. The incident finds it "
-        "in the logs of the processor. Nothing was removed.",
+        "The service raised an exception in each of five attempts to load the file. The incident identifies the "
+        "exception in the logs of the processor. Nothing was removed.",
         "Load the file again; if it happens again, give the operator the incident.",
     ),
     FaultCode(
@@ -479,9 +479,8 @@ FAULTS: Final = _faults(
     FaultCode(
         "LOAD_CANCELED",
         "The load was canceled",
-        "Its owner, or an operator of this installation, canceled the load before it was complete. What it had added "
-        "and "
-        "changed by then stays. Nothing is removed, unless an operator canceled it after it had been sent completely.",
+        "Its owner, or an operator of this installation, canceled the load before it was complete. Its additions and "
+        "changes stay. Nothing is removed, unless an operator canceled it after it had been sent completely.",
         "To load the file after all, load it again.",
     ),
     FaultCode(

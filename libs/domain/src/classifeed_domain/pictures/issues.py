@@ -38,7 +38,7 @@ PICTURE_ISSUES: Final[Mapping[str, PictureIssue]] = {
         "The file was moved, renamed or removed, or not yet made: its server responds with 404 or 410.",
     ),
     "PICTURE_NOT_A_PICTURE": PictureIssue(
-        "What is at the link is no picture",
+        "The link leads to something that is not a picture",
         "a JPEG, PNG, WebP, GIF or AVIF file",
         "Give the link of the picture itself, as JPEG, PNG, WebP, GIF or AVIF, and not of a page that shows it.",
         "The link leads to a page, to a file of another kind (such as SVG or HEIC), or to a picture that is damaged.",
@@ -68,7 +68,7 @@ PICTURE_ISSUES: Final[Mapping[str, PictureIssue]] = {
         "The host is an address inside of a private network, or the link holds a password or an unusual port.",
     ),
     "PICTURE_BLOCKED": PictureIssue(
-        "The server of the picture keeps us out",
+        "The server of the picture refuses our requests",
         "a picture that is public, also for programs",
         "Make the picture public, and let our downloads through the protection of the site.",
         "The server requires a password, limits how often it is read, or keeps programs or countries out.",
@@ -80,7 +80,7 @@ PICTURE_ISSUES: Final[Mapping[str, PictureIssue]] = {
         "The site, or the network that delivers its pictures, sends X-Robots-Tag with noimageindex, noindex or none.",
     ),
     "PICTURE_ROBOTS_DISALLOWED": PictureIssue(
-        "The robots.txt of the server keeps us from the picture",
+        "The robots.txt of the server forbids the download",
         "a picture that the robots.txt of its server allows to programs",
         "Allow the path of the picture for Classifeed in the robots.txt of its server, or give another link.",
         "A rule of robots.txt for all programs, or for Classifeed, disallows the path of the picture.",
