@@ -54,7 +54,7 @@ def _read_place(value: str) -> point_pb2.Location:
 
 _Id = Annotated[str, typer.Argument(help="The point's uuid.", callback=_point_id)]
 _Author = Annotated[str, typer.Option("--author", help="Id of the author.")]
-_Role = Annotated[str, typer.Option("--role", help=f"What the author is: {_ROLES}.", callback=_role)]
+_Role = Annotated[str, typer.Option("--role", help=f"Role of the author: {_ROLES}.", callback=_role)]
 _Any = Annotated[bool, typer.Option("--any-status", help="Also print content that is not approved, as for moderators.")]
 
 
@@ -163,10 +163,10 @@ def comment(
 def vote(
     session: Session,
     point_id: _Id,
-    is_there: Annotated[bool, typer.Option("--there/--gone", help="Whether what the point reports is still there.")],
+    is_there: Annotated[bool, typer.Option("--there/--gone", help="Whether the event is still there.")],
     author: _Author = "operator",
 ) -> None:
-    """Vote whether what a point reports is still there; a later vote of the author replaces this one."""
+    """Vote on whether the event of a point is still there; a later vote of the author replaces this one."""
     out = session.out
     with session.moderation_client() as client:
         point = client.vote(f"points/{point_id}", author, is_there=is_there)

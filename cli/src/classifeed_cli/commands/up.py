@@ -25,7 +25,7 @@ def up(
     timeout: Annotated[float, typer.Option(help="Maximum time until everything is healthy, in seconds.", min=1)] = 120,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Services or parts to start, comma-separated; what they need is started too."),
+        typer.Option(help="Services or parts to start, comma-separated; their dependencies start, too."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -166,7 +166,7 @@ def remove(
     seller: SellerOption,
     namespace: NamespaceOption = "default",
     disposition: Annotated[
-        Disposition, typer.Option(case_sensitive=False, help="What happens to the offers.")
+        Disposition, typer.Option(case_sensitive=False, help="Delete the offers, or keep them by hand.")
     ] = Disposition.DELETE,
     manual: Annotated[
         bool,

@@ -64,7 +64,7 @@ ModeOption = Annotated[
 DispositionOption = Annotated[
     Disposition | None,
     typer.Option(
-        "--disposition", case_sensitive=False, help="What happens to offers that are missing from a REPLACE load."
+        "--disposition", case_sensitive=False, help="Delete offers that a REPLACE load lacks, or keep them by hand."
     ),
 ]
 FormatOption = Annotated[

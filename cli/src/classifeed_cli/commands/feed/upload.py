@@ -35,18 +35,18 @@ def upload(
     ] = Mode.REPLACE,
     disposition: Annotated[
         Disposition,
-        typer.Option(case_sensitive=False, help="What happens to offers that are missing from a REPLACE load."),
+        typer.Option(case_sensitive=False, help="Delete offers that a REPLACE load lacks, or keep them by hand."),
     ] = Disposition.DELETE,
     force: Annotated[
         bool, typer.Option("--force", help="Load even if the next load of the namespace's link will undo it.")
     ] = False,
     allow_removals: Annotated[
-        bool, typer.Option("--allow-removals", help="Load it at once, however many offers it removes.")
+        bool, typer.Option("--allow-removals", help="Load it without a decision, even if it removes most offers.")
     ] = False,
     allow_changes: Annotated[
         bool,
         typer.Option(
-            "--allow-changes", help="Load it at once, however its prices move and even if nothing in it is available."
+            "--allow-changes", help="Load it without a decision, even if prices move far or no offer is available."
         ),
     ] = False,
     fail_on_rejected: FailOnRejectedOption = None,

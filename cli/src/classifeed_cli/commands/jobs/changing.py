@@ -31,9 +31,9 @@ def register(group: typer.Typer) -> None:
 def trigger(
     session: Session,
     queue: QueueArgument,
-    task: Annotated[str, typer.Argument(help="Name of the pipeline.")],
+    task: Annotated[str, typer.Argument(help="Name of the task.")],
     lock_key: Annotated[str, typer.Option(help="Lock key; only one job with the same key runs at a time.")],
-    args: Annotated[str, typer.Option(help="Arguments of the pipeline, a JSON object.")] = "{}",
+    args: Annotated[str, typer.Option(help="Arguments of the task, a JSON object.")] = "{}",
     idempotency_key: Annotated[str, typer.Option(help="Key of the request; a repeated one returns the same job.")] = "",
     partition_key: Annotated[str, typer.Option(help="Partition key, for limits and fairness.")] = "",
     priority: Annotated[
@@ -98,9 +98,9 @@ def cancel(
 def retry(
     session: Session,
     job_id: Annotated[str, typer.Argument(metavar="[JOB]", help="Id of a failed or canceled job.")] = "",
-    queue: Annotated[str, typer.Option(help="Instead of one job: all failed ones of this queue.")] = "",
-    task: Annotated[str, typer.Option(help="Of those, only this task.")] = "",
-    since: Annotated[str, typer.Option(help="Of those, only what failed within this time: 10m, 1h, 1d.")] = "",
+    queue: Annotated[str, typer.Option(help="All failed jobs of this queue, instead of one job.")] = "",
+    task: Annotated[str, typer.Option(help="With --queue: only jobs of this task.")] = "",
+    since: Annotated[str, typer.Option(help="With --queue: only jobs that failed within this time: 10m, 1h, 1d.")] = "",
     yes: YesOption = False,
     service: ServiceOption = "",
 ) -> int:

@@ -8,4 +8,6 @@ import typer
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Id of the job.")]
 QueueArgument = Annotated[str, typer.Argument(help="Name of the queue.")]
-ServiceOption = Annotated[str, typer.Option("--service", help="Only this service: loader, processor, offers.")]
+ServiceOption = Annotated[
+    str, typer.Option("--service", help="Only this service, such as loader, processor or pictures.")
+]

@@ -46,7 +46,7 @@ def apply(
     with session.moderation_client(as_service=True) as client:
         applied = client.apply_verdicts(_versioned(client, key), verdicts or [], has_end=not partial)
     if applied.unknown_keys:
-        raise refused("TEXT_NOT_FOUND", f"There is no text with the key {key!r}.", key=key)
+        raise refused("TEXT_NOT_FOUND", f"There is no text with the key {key!r}. Correct the key.", key=key)
     for decision in applied.decisions:
         show_decision(out, decision)
     if not applied.decisions:
@@ -58,7 +58,7 @@ def apply(
 def rejudge(
     session: Session,
     kind: Annotated[Kind | None, typer.Option("--kind", help="Only texts of this kind.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would change.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the changes.")] = False,
     request: Annotated[str, typer.Option("--request", help="Number of an earlier request, to wait for it.")] = "",
     timeout: Annotated[float, typer.Option(min=0.0, help="Maximum time to wait for completion, in seconds.")] = 600.0,
     yes: YesOption = False,

@@ -101,7 +101,7 @@ def check(
 def figures(
     session: Session,
     by: Annotated[Interval, typer.Option("--by", help="Length of an interval.")] = Interval.HOUR,
-    of: Annotated[Dimension, typer.Option("--of", help="What the decisions are counted by.")] = Dimension.TOTAL,
+    of: Annotated[Dimension, typer.Option("--of", help="Attribute that groups the decisions.")] = Dimension.TOTAL,
     last: Annotated[int, typer.Option("--last", min=1, max=744, help="Intervals to count.")] = 24,
 ) -> None:
     """Count the decisions by hour or day: how many, by whom, and how long their texts waited."""

@@ -40,7 +40,8 @@ def change(
     price: Annotated[str | None, typer.Option(help="New price, such as 1490 or 1490.50; empty: none.")] = None,
     currency: Annotated[str, typer.Option(help="Currency of the price (ISO 4217); empty: the one it has.")] = "",
     available: Annotated[
-        bool | None, typer.Option("--available/--unavailable", help="Whether it can be had now.", show_default=False)
+        bool | None,
+        typer.Option("--available/--unavailable", help="Whether the offer is available now.", show_default=False),
     ] = None,
     stock: Annotated[int | None, typer.Option(min=0, help="Pieces in stock.")] = None,
     version: _VersionOption = 0,

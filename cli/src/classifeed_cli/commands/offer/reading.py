@@ -72,7 +72,7 @@ def explain(
     namespace: NamespaceArgument,
     external_id: IdArgument,
 ) -> None:
-    """Explain an offer: its stages from the line in the file to the search, or what stopped it and how to fix it."""
+    """Explain an offer: its stages from the line in the file to the search, or what stopped it and the fix."""
     out = session.out
     name = offer_name(seller, namespace, external_id)
     with session.client() as client:

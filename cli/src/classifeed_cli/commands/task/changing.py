@@ -57,7 +57,9 @@ def rerun(
     ] = False,
     allow_changes: Annotated[
         bool,
-        typer.Option("--allow-changes", help="Load it however its prices move and even if nothing in it is available."),
+        typer.Option(
+            "--allow-changes", help="Load it without a decision, even if prices move far or no offer is available."
+        ),
     ] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the load to complete.")] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Maximum time to wait for completion, in seconds.")] = 600,
