@@ -100,4 +100,15 @@ MUTATIONS: Final = (
             "::test_a_search_that_would_take_too_long_is_refused_before_it_begins",
         ),
     ),
+    Mutation(
+        "index-searched-before-it-has-caught-up",
+        "A searcher that was stopped serves an index that lacks the changes since.",
+        f"{SEARCHER}/store/catch_up.py",
+        before="return self.generation.behind(self._ends)",
+        after="return 0",
+        tests=(
+            f"{SEARCHER_TESTS}/integration/test_catch_up.py"
+            "::test_stopped_searcher_is_searched_once_it_has_what_it_missed",
+        ),
+    ),
 )
