@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 EMPTY :=
 BIN := $(VENV)/bin
-TYPED := libs/common/src libs/devkit/src libs/domain/src libs/feeds/src libs/jobs/src libs/client/src cli/src $(wildcard services/*/src) tools \
+TYPED := libs/common/src libs/devkit/src libs/domain/src libs/feeds/src libs/imaging/src libs/jobs/src libs/client/src cli/src $(wildcard services/*/src) tools \
 	$(wildcard libs/*/tests services/*/tests) cli/tests tests bench conftest.py
 MEMBERS := $(wildcard libs/*/pyproject.toml) $(wildcard services/*/pyproject.toml) cli/pyproject.toml
 STAMP := $(VENV)/.ready

@@ -15,11 +15,11 @@ from bench.kit.running import scratch
 from bench.pictures.hosts import SIZE_BYTES, drawing, encoded
 from bench.pictures.installation import Installation
 from classifeed_common.fetch import Fetched, FetchRequest
+from classifeed_imaging.measuring import measure_stages
+from classifeed_imaging.model import SizeSpec
+from classifeed_imaging.processes.pool import DecodePool
 from classifeed_pictures.app.files.specify_sizes import specify_sizes
 from classifeed_pictures.app.files.store_picture import Source
-from classifeed_pictures.decoding.measuring import measure_stages
-from classifeed_pictures.decoding.model import SizeSpec
-from classifeed_pictures.decoding.processes.pool import DecodePool
 from classifeed_pictures.domain.urls.canonical import url_hash
 from classifeed_pictures.parts import build_parts
 from classifeed_pictures.settings import PicturesSettings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from classifeed_domain.pictures.issues import CODES, FAILED
-from classifeed_pictures.decoding.faults import CODES as DECODE_CODES
+from classifeed_imaging.faults import CODES as DECODE_CODES
 from classifeed_pictures.domain.lifecycle import retries
 
 

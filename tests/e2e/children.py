@@ -15,7 +15,7 @@ from tests.e2e.suite import Suite
 from tests.e2e.waiting import wait_until
 
 WRITER: Final = "classifeed_searcher.engine.writing.worker"
-DECODER: Final = "classifeed_pictures.decoding.processes.worker"
+DECODER: Final = "classifeed_imaging.processes.worker"
 NAMED_WITHIN_S: Final = 15.0
 """Seconds within which `status` reports a stopped child: a promise of the product."""
 

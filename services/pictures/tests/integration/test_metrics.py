@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from libs.imaging.tests.samples.drawings import saved, texture
+from libs.imaging.tests.samples.hostile import good, many_scans
 
 from classifeed.pictures.v1.orders_pb2 import DeleteOrder
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
@@ -26,18 +28,16 @@ from classifeed_common.host_limits import HostLimits
 from classifeed_common.kafka import message_of
 from classifeed_devkit.testing.recovery import until
 from classifeed_domain.topics import PICTURES_COPIES
+from classifeed_imaging.faults import DecodeFailed
+from classifeed_imaging.limits import Limits
+from classifeed_imaging.model import Decoded
+from classifeed_imaging.processes.pool import DecodePool
 from classifeed_pictures.app.files.measure_decoding import DecodeMeter
 from classifeed_pictures.app.states.measure_tables import MeasureTables
-from classifeed_pictures.decoding.faults import DecodeFailed
-from classifeed_pictures.decoding.limits import Limits
-from classifeed_pictures.decoding.model import Decoded
-from classifeed_pictures.decoding.processes.pool import DecodePool
 from classifeed_pictures.domain.lifecycle.events import Deletion, Look, Unused
 from classifeed_pictures.metrics import METRICS
 from classifeed_pictures.parts import upkeep
 
-from ..decoding_files.drawings import saved, texture
-from ..decoding_files.hostile import good, many_scans
 from .conftest import Service
 from .histories import Processor, hash_of, hours_ago, info, loaded, request
 from .picture_host import PictureHost, jpeg

@@ -8,7 +8,7 @@ from math import dist, hypot
 from typing import Final
 
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
-from classifeed_pictures.domain.base83 import digits_of, number_of
+from classifeed_imaging.base83 import digits_of, number_of
 
 RICH_BITS: Final = 26
 """Set bits from which on a hash is strong: photographs have about 30 of 64, sparse drawings fewer."""

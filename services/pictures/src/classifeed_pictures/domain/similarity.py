@@ -8,7 +8,7 @@ from typing import Final
 
 HASH_BYTES: Final = 8
 DEFAULT_DISTANCE: Final = 10
-"""Maximum number of bits in which copies differ; see `classifeed_pictures.decoding.imaging.hashing`."""
+"""Maximum number of bits in which copies differ; see `classifeed_imaging.pixels.hashing`."""
 MAX_DISTANCE: Final = 11
 """Maximum distance of a search in bits: beyond it, a piece has so many neighbours that its whole index is read."""
 LEAST_BITS: Final = 8

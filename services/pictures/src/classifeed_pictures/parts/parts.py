@@ -21,11 +21,11 @@ from classifeed_common.runner.parts import channel_to, database_of
 from classifeed_common.runner.snapshot_source import source_of
 from classifeed_common.snapshot import Snapshot
 from classifeed_common.spool import sweep_spool
+from classifeed_imaging.processes.pool import DecodePool
 from classifeed_pictures.app.files.measure_decoding import DecodeMeter
 from classifeed_pictures.app.files.store_picture import StorePicture
 from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.clients.event_bucket import EventBucket
-from classifeed_pictures.decoding.processes.pool import DecodePool
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.parts.outside import bucket_client, fetcher_of, host_policy, replica_of

@@ -24,12 +24,12 @@ from classifeed_common.outbox import Outbox
 from classifeed_devkit.embedded.kafka import EmbeddedKafka
 from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.topics import MakeTopic
+from classifeed_imaging.model import Decoded
 from classifeed_pictures.app.backups.make_backup import MakeBackup
 from classifeed_pictures.app.backups.place_groups import place_groups
 from classifeed_pictures.app.backups.restore_backup import RestoreBackup
 from classifeed_pictures.app.files.put_picture import PutPicture
 from classifeed_pictures.app.files.store_picture import StorePicture
-from classifeed_pictures.decoding.model import Decoded
 from classifeed_pictures.domain.backups import Stand
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.urls.canonical import CanonicalRules

@@ -19,9 +19,9 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
+from classifeed_imaging.model import Decoded, Version
 from classifeed_pictures.app.files.copy_picture import copy_picture, delete_picture
 from classifeed_pictures.app.files.store_picture import Source, StorePicture
-from classifeed_pictures.decoding.model import Decoded, Version
 from classifeed_pictures.domain.lifecycle.events import Deletion, Event, Loaded, Request
 from classifeed_pictures.domain.lifecycle.lifecycle import Lifecycle
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules

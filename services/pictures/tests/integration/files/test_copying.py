@@ -16,10 +16,10 @@ from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.errors import ResourceExhausted
 from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_imaging.model import Decoded, SizeSpec, Version
 from classifeed_pictures.app.files.copy_picture import copy_picture, delete_picture
 from classifeed_pictures.app.files.resize_picture import ResizePicture
 from classifeed_pictures.app.files.store_picture import Source, StorePicture
-from classifeed_pictures.decoding.model import Decoded, SizeSpec, Version
 from classifeed_pictures.domain.lifecycle.retries import NAMESPACE_UNKNOWN, QUOTA_EXCEEDED, SOURCE_GONE
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
 from classifeed_pictures.store.files.namespaces import get_used_bytes, put_namespace

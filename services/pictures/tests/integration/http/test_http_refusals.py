@@ -9,18 +9,18 @@ from functools import partial
 
 import httpx
 import pytest
+from libs.imaging.tests.samples.hostile import SCRIPT, every_hostile, many_scans
 from PIL import Image
 
 from classifeed.pictures.v1.picture_service_pb2 import PictureNamespace, PutNamespaceRequest, SizeRule
-from classifeed_pictures.decoding.processes.pool import DecodePool
+from classifeed_imaging.processes.pool import DecodePool
 from classifeed_pictures.parts import parts
 
-from ...decoding_files.hostile import SCRIPT, every_hostile, many_scans
 from ..conftest import Service
 from ..picture_host import PictureHost, jpeg
 
 CARD = SizeRule(name="card", width=320, height=320)
-# By name in `decoding_files.hostile`: status, reason, and words of the message.
+# By name in `libs.imaging.tests.samples.hostile`: status, reason, and words of the message.
 REFUSED = {
     "png of 100,000 x 100,000": (400, "PICTURE_TOO_MANY_PIXELS", "100000 × 100000"),
     "jpeg of 65,500 x 65,500": (400, "PICTURE_TOO_MANY_PIXELS", "65500 × 65500"),

@@ -19,12 +19,12 @@ from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.outbox import Outbox
 from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_imaging.model import Decoded
 from classifeed_jobs import ClaimLost, JobContext, Registry
 from classifeed_pictures.app.events.report_load import ReportLoad
 from classifeed_pictures.app.files.download_picture import DownloadPicture
 from classifeed_pictures.app.files.resize_picture import ResizePicture
 from classifeed_pictures.app.files.store_picture import StorePicture
-from classifeed_pictures.decoding.model import Decoded
 from classifeed_pictures.jobs import download, resize
 from classifeed_pictures.jobs.orders import OrderArgs
 from classifeed_pictures.store.files.namespaces import put_namespace

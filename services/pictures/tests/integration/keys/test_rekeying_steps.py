@@ -28,6 +28,7 @@ from classifeed_domain.topics import (
     PICTURES_REQUESTS,
     PICTURES_RESULTS,
 )
+from classifeed_imaging.model import Decoded, Version
 from classifeed_jobs import JobStore, Slice
 from classifeed_pictures.app.events.report_load import load_message
 from classifeed_pictures.app.files.store_picture import Source, StorePicture
@@ -35,7 +36,6 @@ from classifeed_pictures.app.states.rekey_states import rekey_states
 from classifeed_pictures.consumers.copies import CopyHandler
 from classifeed_pictures.consumers.events import EventHandler
 from classifeed_pictures.consumers.resharder import Resharder
-from classifeed_pictures.decoding.model import Decoded, Version
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
 from classifeed_pictures.domain.urls.canonical import CanonicalRules

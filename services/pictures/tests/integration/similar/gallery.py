@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from libs.imaging.tests.samples.drawings import FLAT_KINDS, KINDS, saved, transformed
 from PIL import Image
 
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Database
+from classifeed_imaging.limits import Limits
+from classifeed_imaging.pipeline import decode_picture
 from classifeed_pictures.app.states.find_similar import list_alike
-from classifeed_pictures.decoding.limits import Limits
-from classifeed_pictures.decoding.pipeline import decode_picture
 from classifeed_pictures.domain.similarity import similarity_key
 from classifeed_pictures.store.files.stored import StoredPicture, put_stored
 from classifeed_pictures.store.states.similar import Likeness
-
-from ...decoding_files.drawings import FLAT_KINDS, KINDS, saved, transformed
 
 SAMPLES: Final = Path(__file__).parents[5] / "cli/src/classifeed_cli/samples/pictures"
 _FORMATS: Final = (("JPEG", {"quality": 85}), ("PNG", {"compress_level": 1}), ("WEBP", {"quality": 75}))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from classifeed_common.db import Database
-from classifeed_pictures.decoding.imaging.hashing import distance
+from classifeed_imaging.pixels.hashing import distance
 from classifeed_pictures.domain.likeness import show_the_same
 from classifeed_pictures.domain.similarity import is_plain, similarity_key
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import grpc.aio
 import numpy as np
 import pytest
+from libs.imaging.tests.samples.drawings import recompressed, saved, shapes, texture
 from PIL import Image
 
 from classifeed.pictures.v1.picture_service_pb2 import (
@@ -16,7 +17,6 @@ from classifeed.pictures.v1.picture_service_pb2 import (
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_devkit.testing.recovery import until
 
-from ...decoding_files.drawings import recompressed, saved, shapes, texture
 from ..conftest import Service
 
 ORIGINAL = "https://shop.example/flat.jpg"

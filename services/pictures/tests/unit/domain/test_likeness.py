@@ -7,15 +7,14 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from libs.imaging.tests.samples.drawings import FLAT_KINDS, furniture, logo, saved, texture, transformed
 from PIL import Image, ImageEnhance
 
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
-from classifeed_pictures.decoding.imaging.hashing import distance
-from classifeed_pictures.decoding.limits import Limits
-from classifeed_pictures.decoding.pipeline import decode_picture
+from classifeed_imaging.limits import Limits
+from classifeed_imaging.pipeline import decode_picture
+from classifeed_imaging.pixels.hashing import distance
 from classifeed_pictures.domain.likeness import RICH_BITS, show_the_same
-
-from ...decoding_files.drawings import FLAT_KINDS, furniture, logo, saved, texture, transformed
 
 NEAR = 10
 SPARSE = b"\x0f" * 6 + bytes(2)

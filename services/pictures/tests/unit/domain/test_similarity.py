@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classifeed_pictures.decoding.imaging.hashing import distance
+from classifeed_imaging.pixels.hashing import distance
 from classifeed_pictures.domain.similarity import (
     HASH_BYTES,
     LEAST_BITS,

@@ -15,12 +15,12 @@ from classifeed_common.errors import ResourceExhausted
 from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest, NotModified
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.spool import run_folder
+from classifeed_imaging.decoder import Decoder
+from classifeed_imaging.faults import DecodeFailed
 from classifeed_pictures.app.files.check_robots import CheckRobots
 from classifeed_pictures.app.files.copy_picture import unknown_namespace
 from classifeed_pictures.app.files.specify_sizes import specify_sizes
 from classifeed_pictures.app.files.store_picture import Begin, Source, StorePicture
-from classifeed_pictures.decoding.decoder import Decoder
-from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.domain.lifecycle.refreshing import promised_s
 from classifeed_pictures.domain.lifecycle.robots_tags import NOINDEX, forbids_showing
 from classifeed_pictures.domain.namespaces import Namespace

@@ -8,14 +8,14 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Database
 from classifeed_common.errors import Aborted, InvalidArgument, NotFound, ResourceExhausted
 from classifeed_common.outbox import Outbox
+from classifeed_imaging.decoder import Decoder
+from classifeed_imaging.faults import DecodeFailed
+from classifeed_imaging.processes.pool import PoolFull
 from classifeed_pictures.app.events.process_events import PictureEvents, process_events
 from classifeed_pictures.app.files.copy_picture import unknown_namespace
 from classifeed_pictures.app.files.specify_sizes import specify_sizes
 from classifeed_pictures.app.files.store_picture import Source, StorePicture
 from classifeed_pictures.app.states.find_states import Rules
-from classifeed_pictures.decoding.decoder import Decoder
-from classifeed_pictures.decoding.faults import DecodeFailed
-from classifeed_pictures.decoding.processes.pool import PoolFull
 from classifeed_pictures.domain.lifecycle.events import Put
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.lifecycle.retries import NAMESPACE_UNKNOWN

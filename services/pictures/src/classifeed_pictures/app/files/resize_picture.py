@@ -9,11 +9,11 @@ from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.errors import ResourceExhausted
+from classifeed_imaging.decoder import Decoder
+from classifeed_imaging.faults import DecodeFailed
+from classifeed_imaging.model import SizeSpec
 from classifeed_pictures.app.files.copy_picture import copy_of, source_gone, unknown_namespace
 from classifeed_pictures.app.files.store_picture import Begin, add_sizes, lay_out, record_stored
-from classifeed_pictures.decoding.decoder import Decoder
-from classifeed_pictures.decoding.faults import DecodeFailed
-from classifeed_pictures.decoding.model import SizeSpec
 from classifeed_pictures.domain.namespaces import Namespace, Piece, missing_versions, pieces_for
 from classifeed_pictures.store.files.namespaces import find_namespace
 from classifeed_pictures.store.files.stored import StoredPicture, find_stored

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from classifeed_pictures.decoding.model import SizeSpec
+from classifeed_imaging.model import SizeSpec
 from classifeed_pictures.domain.namespaces import Namespace
 
 

@@ -14,7 +14,7 @@ from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import ResourceExhausted
-from classifeed_pictures.decoding.model import Decoded, Version
+from classifeed_imaging.model import Decoded, Version
 from classifeed_pictures.domain.lifecycle.retries import QUOTA_EXCEEDED
 from classifeed_pictures.domain.lifecycle.states import name_picture
 from classifeed_pictures.domain.namespaces import Namespace, Piece

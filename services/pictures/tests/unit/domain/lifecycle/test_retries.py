@@ -9,7 +9,7 @@ import pytest
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_common.fetch import FETCH_FAULTS
-from classifeed_pictures.decoding import faults
+from classifeed_imaging import faults
 from classifeed_pictures.domain.lifecycle import retries
 from classifeed_pictures.domain.lifecycle.orders import Copy, Download
 from classifeed_pictures.domain.lifecycle.retries import CODES, FailureClass, class_of
