@@ -37,7 +37,7 @@ class IssueCode:
         cause: Usual cause of the issue.
 
     Message, expected and suggestion are format strings. Their fields are the format's names of an offer's fields
-    (`*_tag`, `*_words`, `*_remedy`); in message and expected also `value`, `field` and values that the check adds.
+    (`*_tag`, `*_words`, `currency_fix`); in message and expected also `value`, `field` and values that the check adds.
     """
 
     code: str
