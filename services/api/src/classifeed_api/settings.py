@@ -17,13 +17,29 @@ class ApiSettings(ServiceJobSettings):
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_API_", frozen=True)
 
-    processor_address: str = Field(pattern=TARGET, description="gRPC address of the processor, [dns:///]host:port.")
-    loader_address: str = Field(pattern=TARGET, description="gRPC address of the loader, [dns:///]host:port.")
-    offers_address: str = Field(pattern=TARGET, description="gRPC address of offers, [dns:///]host:port.")
-    searcher_address: str = Field(pattern=TARGET, description="gRPC address of the searcher, [dns:///]host:port.")
+    processor_address: str = Field(
+        pattern=TARGET,
+        description="gRPC address of the processor, [dns:///]host:port. Your network decides; dns:/// balances over "
+        "replicas.",
+    )
+    loader_address: str = Field(
+        pattern=TARGET,
+        description="gRPC address of the loader, [dns:///]host:port. Your network decides; dns:/// balances over "
+        "replicas.",
+    )
+    offers_address: str = Field(
+        pattern=TARGET,
+        description="gRPC address of offers, [dns:///]host:port. Your network decides; dns:/// balances over replicas.",
+    )
+    searcher_address: str = Field(
+        pattern=TARGET,
+        description="gRPC address of the searcher, [dns:///]host:port. Your network decides; dns:/// balances over "
+        "replicas.",
+    )
     secrets_file: Path | None = Field(
         default=None,
-        description="File with the keys that encrypt credentials of feeds for the loader; unset: they are refused.",
+        description="File with the keys that encrypt credentials of feeds for the loader; unset: they are refused. "
+        "Set it if sellers' sites require a password.",
     )
     min_interval_s: float = Field(
         default=600,
@@ -32,20 +48,18 @@ class ApiSettings(ServiceJobSettings):
         "Raise it for fewer requests to sites.",
     )
     allow_loopback: bool = Field(
-        default=False, description="Allow links to this machine: for tests and demos, never in production."
+        default=False, description="Allow links to this machine. Turn it on for tests and demos, never in production."
     )
     spool_dir: Path = Field(
         default=Path(tempfile.gettempdir()) / "classifeed-api",
-        description="Folder for uploads until they are in the object store; it needs space for all open uploads.",
+        description="Folder for uploads until they are in the object store. Set it to a disk with space for all open "
+        "uploads.",
     )
     upload_limit_bytes: int = Field(
         default=2 * 1024**3,
         gt=0,
         description="Largest accepted file, in bytes: part of the contract with sellers. The spool folder needs the "
         "space.",
-    )
-    upload_idle_s: float = Field(
-        default=30, gt=0, description="Seconds within which an upload must send 64 KiB; otherwise it is aborted."
     )
     upload_streams: int = Field(
         default=64,
@@ -56,13 +70,8 @@ class ApiSettings(ServiceJobSettings):
     upload_streams_per_seller: int = Field(
         default=8,
         gt=0,
-        description="Maximum number of open uploads of one seller in this process, so that others can upload, too.",
-    )
-    upload_spared_s: float = Field(
-        default=5,
-        gt=0,
-        description="Seconds within which an upload must send 64 KiB to keep its slot when all slots are taken; a new "
-        "upload replaces the idlest one.",
+        description="Maximum number of open uploads of one seller in this process, so that others can upload, too. "
+        "Raise it for sellers with many namespaces.",
     )
     history_uploads: int = Field(
         default=20,
@@ -73,5 +82,6 @@ class ApiSettings(ServiceJobSettings):
     removed_days: int = Field(
         default=45,
         ge=31,
-        description="Days for which removed feeds are kept; must be longer than the receiver keeps its tombstones.",
+        description="Days for which removed feeds are kept; must be longer than the receiver keeps its tombstones. "
+        "Raise both together.",
     )

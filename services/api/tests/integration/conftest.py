@@ -38,8 +38,11 @@ from classifeed.feeds.v1.feed_source_service_pb2_grpc import (
 )
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer, add_TaskServiceServicer_to_server
 from classifeed_api import parts
+from classifeed_api.app.uploads.limit_uploads import UploadSlots
 from classifeed_api.bootstrap import build
 from classifeed_api.clients.loader import LoaderClient
+from classifeed_api.parts import families
+from classifeed_api.rpc.feed_service.uploads import UploadMethods
 from classifeed_api.settings import ApiSettings
 from classifeed_common.auth.encryption import CredentialCipher, new_key_line
 from classifeed_common.blobs import BlobStore
@@ -258,7 +261,10 @@ async def start_api(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[StartApi]:
-    """Start the api on this test's database: `await start_api(roles={"serve"}, min_interval_s=5)`; None: all roles."""
+    """Start the api on this test's database: `await start_api(roles={"serve"}, min_interval_s=5)`; None: all roles.
+
+    `idle_s` and `spared_s` replace the constants of open uploads.
+    """
     monkeypatch.setattr(parts, "LoaderClient", partial(LoaderClient, states_timeout_s=5))
     spool = tmp_path / "spool"
     spool.mkdir()
@@ -266,7 +272,11 @@ async def start_api(
     secrets_file.write_text(new_key_line())
     async with AsyncExitStack() as stack:
 
-        async def start(roles: set[str] | None = None, **settings: Any) -> Api:
+        async def start(
+            roles: set[str] | None = None, *, idle_s: float = 30, spared_s: float = 5, **settings: Any
+        ) -> Api:
+            monkeypatch.setattr(families, "UploadMethods", partial(UploadMethods, idle_s=idle_s))
+            monkeypatch.setattr(families, "UploadSlots", partial(UploadSlots, spared_s=spared_s))
             processor, loader = Processor(), Loader()
             to_processor = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, processor))
             to_loader = await rpc_server("loader", Servicer.of(add_FeedSourceServiceServicer_to_server, loader))

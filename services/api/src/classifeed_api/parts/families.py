@@ -44,10 +44,9 @@ def _upload_methods(parts: Parts) -> UploadMethods:
     return UploadMethods(
         parts.database,
         StoreUpload(parts.database, parts.blobs, parts.refs, on_stored=parts.tasks.wake),
-        UploadSlots(settings.upload_streams, settings.upload_streams_per_seller, spared_s=settings.upload_spared_s),
+        UploadSlots(settings.upload_streams, settings.upload_streams_per_seller),
         spool_dir=settings.spool_dir,
         limit_bytes=settings.upload_limit_bytes,
-        idle_s=settings.upload_idle_s,
     )
 
 

@@ -43,7 +43,7 @@ def spooled(api: Any) -> list[int]:
 async def test_silent_upload_is_ended_and_leaves_nothing(
     start_api: StartApi, refusal: Refusal, pieces: int | None
 ) -> None:
-    api = await start_api(roles={"serve"}, upload_idle_s=0.5, upload_streams=1)
+    api = await start_api(roles={"serve"}, idle_s=0.5, upload_streams=1)
     call = api.stub.UploadFeed() if pieces is None else await open_upload(api, pieces=pieces)
     async with asyncio.timeout(60):
         assert await refusal(call) == (grpc.StatusCode.DEADLINE_EXCEEDED, "UPLOAD_IDLE", [])
@@ -52,7 +52,7 @@ async def test_silent_upload_is_ended_and_leaves_nothing(
 
 
 async def test_upload_that_drips_is_ended(start_api: StartApi, refusal: Refusal) -> None:
-    api = await start_api(roles={"serve"}, upload_idle_s=2)
+    api = await start_api(roles={"serve"}, idle_s=2)
 
     async def drops() -> AsyncIterator[UploadFeedRequest]:
         yield UploadFeedRequest(spec=UploadSpec(seller_id="shop"))
@@ -74,7 +74,7 @@ async def test_upload_that_drips_is_ended(start_api: StartApi, refusal: Refusal)
 async def test_uploads_past_the_limit_are_refused_at_once(
     start_api: StartApi, eventually: Callable[..., Awaitable[None]], limits: dict[str, int], seller_id: str, reason: str
 ) -> None:
-    api = await start_api(roles={"serve"}, upload_idle_s=600, upload_spared_s=600, **limits)
+    api = await start_api(roles={"serve"}, idle_s=600, spared_s=600, **limits)
     calls = [await open_upload(api, pieces=1) for _ in range(2)]
     await eventually(lambda: spooled(api) == [PIECE] * 2)
     with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -100,9 +100,7 @@ async def test_idlest_upload_makes_place_when_all_places_are_taken(
     start_api: StartApi, eventually: Callable[..., Awaitable[None]]
 ) -> None:
     """Otherwise many sellers with one idle upload each could keep out all others for as long as they reconnect."""
-    api = await start_api(
-        roles={"serve"}, upload_idle_s=600, upload_spared_s=0.5, upload_streams=2, upload_limit_bytes=1 << 30
-    )
+    api = await start_api(roles={"serve"}, idle_s=600, spared_s=0.5, upload_streams=2, upload_limit_bytes=1 << 30)
     idle = await open_upload(api, "idle", pieces=1)
     await eventually(lambda: spooled(api) == [PIECE])
     busy = await open_upload(api, "busy", pieces=1)
@@ -131,7 +129,7 @@ async def test_open_upload_keeps_no_piece_in_memory(
 ) -> None:
     """The iterator of grpc.aio, the variable of a loop and that of a generator could each hold the last piece."""
     earlier = {id(each): each for each in gc.get_objects() if isinstance(each, UploadFeedRequest)}  # of other tests
-    api = await start_api(roles={"serve"}, upload_idle_s=600)
+    api = await start_api(roles={"serve"}, idle_s=600)
     calls = [await open_upload(api, pieces=1) for _ in range(3)]
     await eventually(lambda: spooled(api) == [PIECE] * 3)
 

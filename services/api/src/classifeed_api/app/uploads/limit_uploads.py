@@ -11,6 +11,8 @@ from typing import Final
 from classifeed_common.errors import ResourceExhausted
 
 _RETRY_AFTER_S: Final = 5.0
+# Longer than a short stall of a mobile network, so that a live upload keeps its slot.
+_SPARED_S: Final = 5.0
 
 
 class OpenUpload:
@@ -56,7 +58,7 @@ class UploadSlots:
             the idlest one, so that idle uploads cannot keep out others.
     """
 
-    def __init__(self, total: int, per_seller: int, *, spared_s: float) -> None:
+    def __init__(self, total: int, per_seller: int, *, spared_s: float = _SPARED_S) -> None:
         self._total = total
         self._per_seller = per_seller
         self._spared_s = spared_s

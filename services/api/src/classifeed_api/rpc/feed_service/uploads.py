@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 from classifeed.feeds.v1 import feed_service_pb2, load_pb2
@@ -21,6 +22,9 @@ from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.rpc.context import Context
 from classifeed_common.spool import run_folder
 from classifeed_common.telemetry.tracing import describe_span
+
+# 64 KiB within this time is 17 kbit/s: slower uploads would hold a slot for days.
+_IDLE_S: Final = 30.0
 
 
 class UploadMethods:
@@ -43,7 +47,7 @@ class UploadMethods:
         *,
         spool_dir: Path,
         limit_bytes: int,
-        idle_s: float,
+        idle_s: float = _IDLE_S,
     ) -> None:
         self._database = database
         self._store_upload = store_upload
