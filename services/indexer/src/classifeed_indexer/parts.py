@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import grpc.aio
 
@@ -21,6 +22,9 @@ from classifeed_indexer.app.refill_shards import ShardRefiller
 from classifeed_indexer.clients.receiver import ReceiverClient
 from classifeed_indexer.settings import IndexerSettings
 from classifeed_indexer.store.offsets import Offsets
+
+# All processes share the shards in this group; offsets are stored under its name, so it never changes.
+GROUP: Final = "search"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class Parts:
     async def count_backlog(self) -> dict[str, int]:
         """Return the waiting work by item; see `measure_backlog`."""
         clients = [(self.receivers[client], self.offsets[client]) for client in self.settings.client_list]
-        return dict(await measure_backlog(clients, self.settings.group))
+        return dict(await measure_backlog(clients, GROUP))
 
 
 def build_parts(settings: IndexerSettings) -> Parts:
@@ -77,9 +81,9 @@ def build_parts(settings: IndexerSettings) -> Parts:
     channel = channel_to("receiver", settings.receiver_address, settings)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id="indexer")
     receivers = {client: ReceiverClient(channel, client) for client in settings.client_list}
-    offsets = {client: Offsets(database, settings.group, client) for client in settings.client_list}
+    offsets = {client: Offsets(database, GROUP, client) for client in settings.client_list}
     deliverers = {
-        client: Deliverer(receiver, offsets[client], producer, clock, group=settings.group)
+        client: Deliverer(receiver, offsets[client], producer, clock, group=GROUP)
         for client, receiver in receivers.items()
     }
     refillers = [
@@ -87,5 +91,5 @@ def build_parts(settings: IndexerSettings) -> Parts:
         for client, receiver in receivers.items()
     ]
     leases = Leases(database, process_holder("indexer"), settings.lease_ttl_s)
-    holder = ShardHolder(leases, deliverers, refillers, group=settings.group)
+    holder = ShardHolder(leases, deliverers, refillers, group=GROUP)
     return Parts(settings, database, channel, producer, receivers, offsets, holder)

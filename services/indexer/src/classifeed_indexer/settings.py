@@ -13,17 +13,16 @@ class IndexerSettings(ServiceSettings):
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_INDEXER_", frozen=True)
 
-    receiver_address: str = Field(pattern=TARGET, description="gRPC address of the receiver, [dns:///]host:port.")
+    receiver_address: str = Field(
+        pattern=TARGET,
+        description="gRPC address of the receiver, [dns:///]host:port. Your network decides; dns:/// balances over "
+        "replicas.",
+    )
     clients: str = Field(
         default="offers",
         pattern=r"^[a-z][a-z0-9_]{0,31}(,[a-z][a-z0-9_]{0,31})*$",
         description="Clients whose documents are delivered, comma-separated without blanks. Add each client that "
         "pushes documents.",
-    )
-    group: str = Field(
-        default="search",
-        pattern="^[a-z][a-z0-9_.-]{0,63}$",
-        description="Consumer group; processes of one group share the shards. Another group delivers everything again.",
     )
     lease_ttl_s: float = Field(
         default=10,
