@@ -24,7 +24,8 @@ class ServiceJobSettings(ServiceSettings):
     jobs_max_open_per_caller: int = Field(
         default=MAX_OPEN_PER_CALLER,
         ge=1,
-        description="Maximum number of incomplete jobs that one caller has triggered.",
+        description="Maximum number of incomplete jobs that one caller has triggered. Raise it for callers that "
+        "trigger many at a time.",
     )
 
 
@@ -38,62 +39,121 @@ class JobSettings(BaseSettings):
 
     workers_json: Annotated[dict[str, int], NoDecode] = Field(
         default={"etl.default": 4, "feed.fetch": 4},
-        description='Queues and their running jobs at a time: [{"queue": "load.cbr", "concurrency": 2}].',
+        description='Queues and their running jobs at a time: [{"queue": "load.cbr", "concurrency": 2}]. CPU and '
+        "memory of the machine decide.",
     )
-    dl_heartbeat_sec: float = Field(default=10, gt=0, le=3600, description="Seconds between two renewals of a lease.")
-    dl_default_lease_ttl_sec: int = Field(default=60, ge=1, le=86400, description="Default lease of a job, in seconds.")
+    dl_heartbeat_sec: float = Field(
+        default=10,
+        gt=0,
+        le=3600,
+        description="Seconds between two renewals of a lease. Lower it together with the lease.",
+    )
+    dl_default_lease_ttl_sec: int = Field(
+        default=60,
+        ge=1,
+        le=86400,
+        description="Default lease of a job, in seconds. Lower it if jobs of dead processes must continue sooner.",
+    )
     dl_reaper_period_sec: float = Field(
-        default=10, gt=0, le=3600, description="Maximum seconds between two polls for lost jobs."
+        default=10,
+        gt=0,
+        le=3600,
+        description="Maximum seconds between two polls for lost jobs. Lower it if jobs of dead processes must "
+        "continue sooner.",
     )
     dl_claim_backoff_sec: float = Field(
-        default=15, gt=0, le=3600, description="Maximum seconds between two polls of an idle queue."
+        default=15,
+        gt=0,
+        le=3600,
+        description="Maximum seconds between two polls of an idle queue. Lower it if notifications of the database do "
+        "not arrive.",
     )
     dl_pipeline_modules: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=("classifeed_jobs.task.noop",), description="Modules that register tasks, comma-separated."
+        default=("classifeed_jobs.task.noop",),
+        description="Modules that register tasks, comma-separated. Set it to add your own tasks.",
     )
     dl_prefetch: float = Field(
         default=0,
         ge=0,
         le=PREFETCH_MAX,
-        description="Maximum number of prefetched jobs while runs are short, as a multiple of the concurrency.",
+        description="Maximum number of prefetched jobs while runs are short, as a multiple of the concurrency. Raise "
+        "it for queues of many jobs of milliseconds.",
     )
-    dl_drain_grace_sec: float = Field(
-        default=30, ge=0, le=3600, description="Seconds that running jobs get to complete after SIGTERM."
+    dl_done_days: int = Field(
+        default=30, ge=1, description="Days for which complete jobs are kept. Lower it for less space."
     )
-    dl_done_days: int = Field(default=30, ge=1, description="Days for which complete jobs are kept.")
-    dl_events_days: int = Field(default=30, ge=1, description="Days for which the journal is kept.")
-    dl_partition_days: int = Field(default=7, ge=1, le=366, description="Days per partition of these tables.")
-    dl_key_ttl_days: int = Field(default=30, ge=1, description="Days for which idempotency keys are kept.")
+    dl_events_days: int = Field(
+        default=30, ge=1, description="Days for which the journal is kept. Lower it for less space."
+    )
+    dl_key_ttl_days: int = Field(
+        default=30,
+        ge=1,
+        description="Days for which idempotency keys are kept. Raise it if callers repeat requests after a longer "
+        "time.",
+    )
     dl_max_open_per_caller: int = Field(
         default=MAX_OPEN_PER_CALLER,
         ge=1,
-        description="Maximum number of incomplete jobs that one caller has triggered over HTTP or gRPC.",
+        description="Maximum number of incomplete jobs that one caller has triggered over HTTP or gRPC. Raise it for "
+        "callers that trigger many at a time.",
     )
     timezone: ZoneName = Field(
-        default="Europe/Moscow", description="Default time zone of schedules; if set, also the time zone of logs."
+        default="Europe/Moscow",
+        description="Default time zone of schedules; if set, also the time zone of logs. Set it to the zone of your "
+        "working hours.",
     )
     pg_dsn: SecretStr = Field(
-        default=SecretStr(""), description="Connection URI or keyword string of PostgreSQL; overrides PG_HOST."
+        default=SecretStr(""),
+        description="Connection URI or keyword string of PostgreSQL; overrides PG_HOST. Set it if parameters have no "
+        "variable, such as TLS.",
     )
-    pg_host: str = Field(default="127.0.0.1", description="Host of PostgreSQL, or the folder of its socket.")
-    pg_port: int = Field(default=5432, ge=1, le=65535, description="Port of PostgreSQL.")
-    pg_user: str = Field(default="postgres", description="Role in PostgreSQL.")
-    pg_password: SecretStr = Field(default=SecretStr(""), description="Password of the role.")
-    pg_database: str = Field(default="postgres", description="Database in PostgreSQL.")
+    pg_host: str = Field(
+        default="127.0.0.1", description="Host of PostgreSQL, or the folder of its socket. Set it to your database."
+    )
+    pg_port: int = Field(
+        default=5432, ge=1, le=65535, description="Port of PostgreSQL. Set it if your database has another one."
+    )
+    pg_user: str = Field(default="postgres", description="Role in PostgreSQL. Your database decides.")
+    pg_password: SecretStr = Field(default=SecretStr(""), description="Password of the role. Your database decides.")
+    pg_database: str = Field(default="postgres", description="Database in PostgreSQL. Your database decides.")
     pg_schema_queue: str = Field(
-        default="", pattern="^([a-z_][a-z0-9_]{0,62})?$", description="Schema of the job tables; empty: the service's."
+        default="",
+        pattern="^([a-z_][a-z0-9_]{0,62})?$",
+        description="Schema of the job tables; empty: the service's. Set it to keep these tables apart.",
     )
     pg_use_pool: bool = Field(
-        default=True, description="Pool connections; false: a new one per transaction, for transaction poolers."
+        default=True,
+        description="Pool connections; false: a new one per transaction. Turn it off behind a transaction pooler.",
     )
-    pg_pool_size: int = Field(default=4, ge=1, le=100, description="Number of pooled connections.")
-    pg_max_overflow: int = Field(default=0, ge=0, le=100, description="Number of additional connections under load.")
+    pg_pool_size: int = Field(
+        default=4,
+        ge=1,
+        le=100,
+        description="Number of pooled connections. Choose it so that all processes stay within the limit of the "
+        "server.",
+    )
+    pg_max_overflow: int = Field(
+        default=0,
+        ge=0,
+        le=100,
+        description="Number of additional connections under load. Raise it if transactions wait for a connection at "
+        "times.",
+    )
     pg_pool_recycle: int = Field(
-        default=3600, ge=1, le=30 * 86400, description="Maximum age of a pooled connection, in seconds."
+        default=3600,
+        ge=1,
+        le=30 * 86400,
+        description="Maximum age of a pooled connection, in seconds. Lower it below the age at which a firewall cuts "
+        "connections.",
     )
-    pg_connect_timeout: int = Field(default=10, ge=1, le=600, description="Connection timeout, in seconds.")
+    pg_connect_timeout: int = Field(
+        default=10, ge=1, le=600, description="Connection timeout, in seconds. Raise it for a distant or slow database."
+    )
     pg_command_timeout: float = Field(
-        default=0, ge=0, le=86400, description="Timeout of a statement, in seconds; 0: none."
+        default=0,
+        ge=0,
+        le=86400,
+        description="Timeout of a statement, in seconds; 0: none. Set it to protect the database from slow statements.",
     )
 
     @field_validator("workers_json", mode="before")
@@ -158,7 +218,7 @@ class JobSettings(BaseSettings):
     @property
     def retention(self) -> Retention:
         """Retention, for the `Reaper`."""
-        return Retention(self.dl_done_days, self.dl_events_days, self.dl_partition_days)
+        return Retention(self.dl_done_days, self.dl_events_days)
 
     @property
     def key_ttl_s(self) -> float:

@@ -17,6 +17,8 @@ from classifeed_common.zones import find_zone
 from classifeed_jobs import JobSettings
 
 _HAND_BACK_S: Final = 15.0
+# Jobs that run for longer are handed back: another process starts them again.
+_RUN_GRACE_S: Final = 30.0
 
 
 class Hosting(LogFileSettings, JobSettings):
@@ -24,14 +26,20 @@ class Hosting(LogFileSettings, JobSettings):
 
     app_host: str = Field(
         default="127.0.0.1",
-        description="Address on which HTTP listens; except on the loopback, HTTP requires service tokens.",
+        description="Address on which HTTP listens; except on the loopback, HTTP requires service tokens. Set it to "
+        "be reachable from other machines.",
     )
-    app_port: int = Field(default=8081, ge=0, le=65535, description="Port of HTTP; 0: any free one.")
-    app_environment: str = Field(default="", description="Name of the installation, shown on /info.")
-    debug: bool = Field(default=False, description="Log everything.")
+    app_port: int = Field(
+        default=8081, ge=0, le=65535, description="Port of HTTP; 0: any free one. Set it if the port is taken."
+    )
+    app_environment: str = Field(
+        default="", description="Name of the installation, shown on /info. Set it to tell installations apart."
+    )
+    debug: bool = Field(default=False, description="Log everything. Turn it on to find a fault.")
     classifeed_http_auth: Literal["on", "off"] = Field(
         default="off",
-        description="Whether HTTP requires the operator's service token on the loopback too; elsewhere it always does.",
+        description="Whether HTTP requires the operator's service token on the loopback too; elsewhere it always "
+        "does. Turn it on if other users share the machine.",
     )
 
     @property
@@ -50,61 +58,93 @@ class LoaderSettings(HostRateSettings, ServiceSettings):
         default_factory=Hosting.load, description="Variables without a prefix, all of them as JSON."
     )
     drain_grace_s: float = Field(
-        default=45, ge=0, le=3700, description="Seconds for which calls and roles may continue after SIGTERM."
+        default=45,
+        ge=0,
+        le=3700,
+        description="Seconds for which calls and roles may continue after SIGTERM. Keep it below the time after which "
+        "your orchestrator kills the process.",
     )
 
     log_time_zone: ZoneName = Field(
         default="UTC",
-        description="Time zone of logs and of metrics in files: an IANA name. Unset: TIMEZONE, if that is set.",
+        description="Time zone of logs and of metrics in files: an IANA name. Unset: TIMEZONE, if that is set. Set it "
+        "if logs of several services are read together.",
     )
-    processor_address: str = Field(pattern=TARGET, description="gRPC address of the processor, [dns:///]host:port.")
+    processor_address: str = Field(
+        pattern=TARGET,
+        description="gRPC address of the processor, [dns:///]host:port. Your network decides; dns:/// balances over "
+        "replicas.",
+    )
     secrets_file: Path | None = Field(
         default=None,
-        description="File with the keys that decrypt credentials of feeds; unset: feeds with credentials fail.",
+        description="File with the keys that decrypt credentials of feeds; unset: feeds with credentials fail. Set it "
+        "to the file of the api.",
     )
     spool_dir: Path = Field(
         default=Path(tempfile.gettempdir()) / "classifeed-loader",
-        description="Folder for files until they are in the object store; it needs space for all running fetches.",
+        description="Folder for files until they are in the object store. Set it to a disk with space for all running "
+        "fetches.",
     )
     concurrency: int = Field(
         default=8,
         ge=1,
         le=256,
         description="Maximum number of concurrent fetches in a process, at most half of them for one seller; "
-        "WORKERS_JSON takes precedence.",
+        "WORKERS_JSON takes precedence. Network and spool folder of the machine decide.",
     )
     min_interval_s: float = Field(
-        default=600, gt=0, description="Shortest time between two scheduled fetches of a feed, in seconds."
+        default=600,
+        gt=0,
+        description="Shortest time between two scheduled fetches of a feed, in seconds; the same as the api's. Raise "
+        "it for fewer requests to sites.",
     )
     backoff_base_s: float = Field(
         default=60,
         gt=0,
-        description="After n failures a feed waits 2^n times this, in seconds; at least its interval, at most a day.",
+        description="After n failures a feed waits 2^n times this, in seconds; at least its interval, at most a day. "
+        "Raise it to spare sites that fail.",
     )
-    history_fetches: int = Field(default=200, ge=1, description="Number of completed fetches kept per feed.")
-    fetch_max_bytes: int = Field(default=2 * 1024**3, gt=0, description="Maximum size of a fetched file, in bytes.")
-    fetch_total_s: float = Field(default=1800, gt=0, description="Maximum duration of a download, in seconds.")
+    history_fetches: int = Field(
+        default=200, ge=1, description="Number of completed fetches kept per feed. Lower it for less space."
+    )
+    fetch_max_bytes: int = Field(
+        default=2 * 1024**3,
+        gt=0,
+        description="Maximum size of a fetched file, in bytes: part of the contract with sellers. The spool folder "
+        "needs the space.",
+    )
+    fetch_total_s: float = Field(
+        default=1800,
+        gt=0,
+        description="Maximum duration of a download, in seconds. Raise it for large files from slow hosts.",
+    )
     fetches_per_host: int = Field(
         default=2,
         ge=1,
         le=64,
-        description="Maximum fetches from a host at a time, over all processes, one per seller; use 2 or more.",
+        description="Maximum fetches from a host at a time, over all processes, one per seller; use 2 or more. Lower "
+        "it if hosts complain.",
     )
     proxy: SecretStr | None = Field(
-        default=None, description="Proxy for downloads, http://[user:password@]host:port; unset: none."
+        default=None,
+        description="Proxy for downloads, http://[user:password@]host:port; unset: none. Set it if the machine has no "
+        "direct access to the internet.",
     )
     allow_loopback: bool = Field(
-        default=False, description="Allow links to this machine: for tests and demos, never in production."
+        default=False, description="Allow links to this machine. Turn it on for tests and demos, never in production."
     )
     lease_ttl_s: float = Field(
-        default=10, gt=0, description="Seconds after which another replica takes over the schedule."
+        default=10,
+        gt=0,
+        description="Seconds after which another replica takes over the schedule. Raise it if a slow database makes "
+        "replicas lose it.",
     )
     jobs_lease_s: int = Field(
         default=20,
         ge=3,
         le=600,
         description="Seconds without a heartbeat after which a fetch is requeued; if set, it applies to other jobs, "
-        "too.",
+        "too. Raise it for machines and databases that pause for longer.",
     )
 
     @model_validator(mode="before")
@@ -157,4 +197,4 @@ class LoaderSettings(HostRateSettings, ServiceSettings):
         """Seconds for which running jobs may continue after SIGTERM; the rest of the grace is for handing back the
         others.
         """
-        return min(self.hosting.dl_drain_grace_sec, max(self.drain_grace_s - _HAND_BACK_S, self.drain_grace_s / 2))
+        return min(_RUN_GRACE_S, max(self.drain_grace_s - _HAND_BACK_S, self.drain_grace_s / 2))

@@ -200,7 +200,7 @@ async def test_a_killed_worker_s_job_runs_again(start: Start, database: Database
 @in_campaigns
 async def test_asked_to_stop_jobs_end_or_go_back_within_30_s(start: Start) -> None:
     serving = await start("serve")
-    working = await start("work", CLASSIFEED_LOADER_DRAIN_GRACE_S="12", DL_DRAIN_GRACE_SEC="4")
+    working = await start("work", CLASSIFEED_LOADER_DRAIN_GRACE_S="16")
     short = await serving.trigger(args={"sleep1": 1}, lock_key="a")
     # It yields too late, so it is canceled; this uses up no attempt.
     long = await serving.trigger(args={"sleep1": 600}, lock_key="b")
