@@ -26,73 +26,110 @@ class ServiceSettings(LogFileSettings):
 
     model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True, extra="ignore", hide_input_in_errors=True)
 
-    environment: str = Field(default="dev", description="Name of the installation, shown in logs and traces.")
+    environment: str = Field(
+        default="dev",
+        description="Name of the installation, shown in logs and traces. Set it to tell installations apart.",
+    )
     grpc_listen: str = Field(
         default="127.0.0.1:0",
         pattern=ADDRESS,
-        description="Address of the gRPC server, host:port; port 0: any free port.",
+        description="Address of the gRPC server, host:port; port 0: any free port. Set it where clients need a fixed "
+        "address.",
     )
     http_listen: str = Field(
         default="127.0.0.1:0",
         pattern=ADDRESS,
-        description="Address of the HTTP server, host:port; port 0: any free port.",
+        description="Address of the HTTP server, host:port; port 0: any free port. Set it where clients need a fixed "
+        "address.",
     )
     http_hosts: str = Field(
         default="",
         description="Further host names that HTTP requests may use, comma-separated. The loopback is always allowed, "
-        "and so is every IP address unless HTTP listens on the loopback.",
+        "and so is every IP address unless HTTP listens on the loopback. Set it for the names of a proxy or an "
+        "ingress.",
     )
-    roles: str = Field(default="", description="Roles to run, comma-separated; empty: all.")
+    roles: str = Field(
+        default="", description="Roles to run, comma-separated; empty: all. Set it to scale roles separately."
+    )
     run_file: Path | None = Field(
-        default=None, description="File to which the process writes its addresses as JSON once it listens; unset: none."
+        default=None,
+        description="File to which the process writes its addresses as JSON once it listens; unset: none. Set it if a "
+        "program starts the process with port 0.",
     )
     drain_grace_s: float = Field(
-        default=10, ge=0, le=600, description="Seconds that calls and roles may take to complete after SIGTERM."
+        default=10,
+        ge=0,
+        le=600,
+        description="Seconds that calls and roles may take to complete after SIGTERM. Keep it below the time after "
+        "which your orchestrator kills the process.",
     )
     drain_notice_s: float = Field(
-        default=0.5, ge=0, le=60, description="Seconds that health reports NOT_SERVING before calls are refused."
+        default=0.5,
+        ge=0,
+        le=60,
+        description="Seconds that health reports NOT_SERVING before calls are refused. Raise it if load balancers "
+        "notice late.",
     )
     dsn: SecretStr = Field(
-        default=SecretStr(""), description="Connection to PostgreSQL, as a libpq URI or keyword string."
+        default=SecretStr(""),
+        description="Connection to PostgreSQL, as a libpq URI or keyword string. Set it to the address of your "
+        "database.",
     )
     db_schema: str = Field(
         default="",
         pattern="^[a-z][a-z0-9_]{0,62}$",
-        description="Schema of the tables; empty: the name of the service.",
+        description="Schema of the tables; empty: the name of the service. Set it if your database prescribes names.",
     )
-    db_pool_max: int = Field(default=4, ge=1, le=100, description="Largest number of connections to PostgreSQL.")
+    db_pool_max: int = Field(
+        default=4,
+        ge=1,
+        le=100,
+        description="Largest number of connections to PostgreSQL. Choose it so that all processes stay within the "
+        "limit of the server.",
+    )
     db_use_pool: bool = Field(
         default=True,
-        description="Whether to keep connections; if not, each transaction opens one, for transaction poolers.",
+        description="Whether to keep connections; if not, each transaction opens one. Turn it off behind a "
+        "transaction pooler.",
     )
     db_unanswered_s: float = Field(
         default=90,
         ge=10,
         le=3600,
-        description="Seconds that a statement may be silent while the state of PostgreSQL is unknown.",
+        description="Seconds that a statement may be silent while the state of PostgreSQL is unknown. Raise it if "
+        "longer statements are cut, lower it to notice dead connections sooner.",
     )
-    kafka_bootstrap: str = Field(default="", description="Addresses of Kafka brokers, host:port, comma-separated.")
-    s3_endpoint: str = Field(default="", description="URL of S3, http(s)://host:port.")
-    s3_access_key: str = Field(default="", description="Access key of S3.")
-    s3_secret_key: SecretStr = Field(default=SecretStr(""), description="Secret key of S3.")
-    s3_bucket: str = Field(default="classifeed", description="Bucket for files.")
+    kafka_bootstrap: str = Field(
+        default="", description="Addresses of Kafka brokers, host:port, comma-separated. Set it to your cluster."
+    )
+    s3_endpoint: str = Field(default="", description="URL of S3, http(s)://host:port. Set it to your object store.")
+    s3_access_key: str = Field(default="", description="Access key of S3. Your object store issues it.")
+    s3_secret_key: SecretStr = Field(
+        default=SecretStr(""), description="Secret key of S3. Your object store issues it."
+    )
+    s3_bucket: str = Field(
+        default="classifeed", description="Bucket for files. Set it to the name that your object store gives."
+    )
     keys_dir: Path | None = Field(
         default=None,
-        description="Folder of token keys: jwks.json and <service>.pem; unset: no tokens, and loopback only.",
+        description="Folder of token keys: jwks.json and <service>.pem; unset: no tokens, and loopback only. Set it "
+        "if services are on several machines.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Lowest level that is logged."
+        default="info", description="Lowest level that is logged. Lower it to debug, raise it for less volume."
     )
     log_json: bool = Field(
-        default=True, description="Whether logs are JSON; if not, they are formatted for a terminal."
+        default=True,
+        description="Whether logs are JSON; if not, they are formatted for a terminal. Turn it off to read them there.",
     )
     time_zone: ZoneName = Field(
         default="UTC",
-        description="Time zone of job schedules without one: an IANA name.",
+        description="Time zone of job schedules without one: an IANA name. Set it to the zone of your working hours.",
     )
     telemetry_file: Path | None = Field(
         default=None,
-        description="File for the spans, one JSON document per line; unset: none. OTEL_* variables name a collector.",
+        description="File for the spans, one JSON document per line; unset: none. OTEL_* variables name a collector. "
+        "Set it to trace without a collector.",
     )
 
     @classmethod

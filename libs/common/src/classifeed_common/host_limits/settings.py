@@ -16,12 +16,15 @@ class HostRateSettings(BaseSettings):
     """Limits of requests per host."""
 
     host_first_rate: float = Field(
-        default=2, ge=_LOWEST, description="Requests per second to a new host, over all processes."
+        default=2,
+        ge=_LOWEST,
+        description="Requests per second to a new host, over all processes. Lower it if many hosts refuse at first.",
     )
     host_highest_rate: float = Field(
         default=20,
         ge=_LOWEST,
-        description="Largest number of requests per second to a host, over all processes; at least the first rate.",
+        description="Largest number of requests per second to a host, over all processes; at least the first rate. "
+        "Lower it if hosts complain.",
     )
 
     @model_validator(mode="after")

@@ -48,29 +48,37 @@ class LogFileSettings(BaseSettings):
     """Settings of three files in addition to the log stream; processes may share them."""
 
     log_path: WritableFolder | None = Field(
-        default=None, description="Folder of the log as JSON lines; unset: no file."
+        default=None,
+        description="Folder of the log as JSON lines; unset: no file. Set it where no collector reads stderr.",
     )
     log_file_name: str = Field(
-        default="", pattern=_FILE_NAME, description="Name of the log in its folder; empty: <service>.log."
+        default="",
+        pattern=_FILE_NAME,
+        description="Name of the log in its folder; empty: <service>.log. Set it where a collector expects a name.",
     )
     log_rotation: Annotated[str, AfterValidator(_check_rotation)] = Field(
         default="10 MB",
-        description='When files are rotated: "10 MB" (KB, MB, GB), "1 day" (hours, days, weeks), "midnight"; '
-        "ten old files are kept.",
+        description='When files are rotated: "10 MB" (KB, MB, GB), "1 day" (hours, days, weeks), "midnight"; ten old '
+        "files are kept. Raise it to keep logs for longer.",
     )
     metric_path: WritableFolder | None = Field(
-        default=None, description="Folder of the metrics as JSON lines; unset: no file."
+        default=None,
+        description="Folder of the metrics as JSON lines; unset: no file. Set it where nothing scrapes /metrics.",
     )
     metric_file_name: str = Field(
         default="",
         pattern=_FILE_NAME,
-        description="Name of the metrics in their folder; empty: <service>-metrics.jsonl.",
+        description="Name of the metrics in their folder; empty: <service>-metrics.jsonl. Set it where a collector "
+        "expects a name.",
     )
     audit_log_path: WritableFolder | None = Field(
         default=None,
         description="Folder of the audit log: requests, and who changed what; unset: no file, and no audit lines of "
-        "gRPC requests.",
+        "gRPC requests. Set it where changes must be traceable.",
     )
     audit_log_file_name: str = Field(
-        default="", pattern=_FILE_NAME, description="Name of the audit log in its folder; empty: <service>-audit.log."
+        default="",
+        pattern=_FILE_NAME,
+        description="Name of the audit log in its folder; empty: <service>-audit.log. Set it where a collector "
+        "expects a name.",
     )
