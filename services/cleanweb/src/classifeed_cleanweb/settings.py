@@ -29,12 +29,13 @@ class CleanwebSettings(ServiceJobSettings):
 
     receivers: dict[str, Receiver] = Field(
         default_factory=dict,
-        description="Receivers of callbacks, as JSON: url and audience by <service>/<environment>; others are refused.",
+        description="Receivers of callbacks, as JSON: url and audience by <service>/<environment>; others are "
+        "refused. Add each service that requests verdicts.",
     )
     rules_file: Path | None = Field(
         default=None,
         description="File of the automatic rules, read again when it changes; unset: the file that the service "
-        "includes.",
+        "includes. Set it to change a rule without a release.",
     )
     auto_pass: bool = Field(
         default=False,
@@ -46,7 +47,7 @@ class CleanwebSettings(ServiceJobSettings):
         ge=0,
         le=1,
         description="Highest score of the model with which a text may pass without a review; 1: the score does not "
-        "count, because the model rates too many clean texts as bad.",
+        "count, because the model rates too many clean texts as bad. Lower it if bad texts pass.",
     )
     review_deadline_s: float = Field(
         default=3600,
@@ -56,8 +57,9 @@ class CleanwebSettings(ServiceJobSettings):
     opinion_cost: float = Field(
         default=0,
         ge=0,
-        description="Cost of a reviewer's opinion, in the currency of your accounts; 0: no costs are shown.",
+        description="Cost of a reviewer's opinion, in the currency of your accounts; 0: no costs are shown. Set it to "
+        "see what reviews cost.",
     )
     requests_days: int = Field(
-        default=30, ge=1, description="Days that completed requests are kept. It decides the size of tables."
+        default=30, ge=1, description="Days that completed requests are kept. Lower it for less space."
     )
