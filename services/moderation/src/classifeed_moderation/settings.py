@@ -38,12 +38,13 @@ class ModerationSettings(ServiceJobSettings):
     verdict_url: str = Field(
         default="http://127.0.0.1:8088",
         pattern=r"^https?://[^\s/]+$",
-        description="Address of the verdict service; requests go to /v2/ there.",
+        description="Address of the verdict service; requests go to /v2/ there. Set it to use another verdict service.",
     )
     verdict_service: str = Field(
         default="classifeed",
         min_length=1,
-        description="`service` of the requests: the name under which the verdict service knows this installation.",
+        description="`service` of the requests: the name under which the verdict service knows this installation. Its "
+        "operator gives it.",
     )
     verdict_environment: Literal["stable", "testing", "load"] = Field(
         default="testing",
@@ -55,7 +56,7 @@ class ModerationSettings(ServiceJobSettings):
         ge=1,
         le=100,
         description="Maximum texts of offers in one request, as a batch of JSON-RPC; 1: the verdict service does not "
-        "support batches.",
+        "support batches. Raise it for a service that does.",
     )
     answer_s: float = Field(
         default=5,
@@ -63,18 +64,23 @@ class ModerationSettings(ServiceJobSettings):
         description="Timeout of a response, in seconds. Raise it if the verdict service takes longer.",
     )
     fake_clean_web: Literal["off", "on"] = Field(
-        default="off", description="Whether verdicts are generated in this process, for load tests: no request is made."
+        default="off",
+        description="Whether verdicts are generated in this process: no request is made. Turn it on for load tests.",
     )
     rules_file: Path | None = Field(
-        default=None, description="Rules file, read again when it changes; unset: the file that the service includes."
+        default=None,
+        description="Rules file, read again when it changes; unset: the file that the service includes. Set it to "
+        "change a rule without a release.",
     )
     points_while_silent: Literal["wait", "show"] = Field(
         default="wait",
-        description="Policy for points without a verdict once RETRY_INTERVAL_S has passed: hidden, or shown.",
+        description="Policy for points without a verdict once RETRY_INTERVAL_S has passed: hidden, or shown. Set it "
+        "to show if late points cost more than bad ones.",
     )
     comments_while_silent: Literal["wait", "show"] = Field(
         default="wait",
-        description="Policy for comments without a verdict once RETRY_INTERVAL_S has passed: hidden, or shown.",
+        description="Policy for comments without a verdict once RETRY_INTERVAL_S has passed: hidden, or shown. Set it "
+        "to show if late comments cost more than bad ones.",
     )
     kept_verdicts_s: int = Field(
         default=30 * 24 * 3600,
@@ -83,7 +89,10 @@ class ModerationSettings(ServiceJobSettings):
         "requests.",
     )
     receiver_address: str = Field(
-        default="127.0.0.1:50055", pattern=TARGET, description="gRPC address of the receiver, [dns:///]host:port."
+        default="127.0.0.1:50055",
+        pattern=TARGET,
+        description="gRPC address of the receiver, [dns:///]host:port. Your network decides; dns:/// balances over "
+        "replicas.",
     )
     decisions_days: int = Field(
         default=400,
