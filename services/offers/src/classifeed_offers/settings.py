@@ -14,8 +14,14 @@ class OffersSettings(ServiceJobSettings):
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_OFFERS_", frozen=True)
 
-    kafka_bootstrap: str = Field(min_length=1, description="Kafka brokers, host:port, comma-separated.")
-    receiver_address: str = Field(pattern=TARGET, description="gRPC address of the receiver, [dns:///]host:port.")
+    kafka_bootstrap: str = Field(
+        min_length=1, description="Kafka brokers, host:port, comma-separated. Set it to your cluster."
+    )
+    receiver_address: str = Field(
+        pattern=TARGET,
+        description="gRPC address of the receiver, [dns:///]host:port. Your network decides; dns:/// balances over "
+        "replicas.",
+    )
     texts_approved_by_setting: bool = Field(
         default=False,
         description="Whether this setting approves every text, which each offer records. Set it in a suite without "
@@ -66,14 +72,14 @@ class OffersSettings(ServiceJobSettings):
     )
     pictures: bool = Field(
         default=True,
-        description="Whether pictures of offers are requested from the service of pictures; on or off. Off: documents "
-        "have links only.",
+        description="Whether pictures of offers are requested from the service of pictures; on or off. Turn it off "
+        "without that service: documents then have links only.",
     )
     picture_base_url: str = Field(
         default="",
         pattern=r"^(https?://.*[^/])?$",
         description="Prefix of /get/… in the addresses of stored pictures, without a trailing slash, such as "
-        "https://pictures.example.com; empty: no prefix.",
+        "https://pictures.example.com; empty: no prefix. Set it to the public address of pictures or of your CDN.",
     )
 
     @field_validator("guard_price_factor")
