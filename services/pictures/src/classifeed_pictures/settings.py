@@ -30,7 +30,7 @@ class PicturesSettings(HostRateSettings, ServiceJobSettings):
     canonical_rules: str = Field(
         default="",
         description="Rules for canonical URLs, reloaded when they change: a path or s3://bucket/key; empty: the "
-        "packaged ones.",
+        "packaged ones. Set it if a host gives one picture many URLs.",
     )
     spool_dir: Path = Field(
         default=Path(tempfile.gettempdir()) / "classifeed-pictures",
@@ -58,7 +58,8 @@ class PicturesSettings(HostRateSettings, ServiceJobSettings):
         default=30,
         ge=0,
         description="Minimum days between two refreshes of a held picture; 0: pictures are never refreshed. If a host "
-        "promises a longer time, that counts, up to four times this one; up to half of it is added.",
+        "promises a longer time, that counts, up to four times this one; up to half of it is added. Lower it if "
+        "sellers replace pictures under one URL.",
     )
     waiting_days: int = Field(
         default=90,
@@ -72,7 +73,9 @@ class PicturesSettings(HostRateSettings, ServiceJobSettings):
         "the database.",
     )
     offers_address: str = Field(
-        default="127.0.0.1:50053", pattern=TARGET, description="gRPC address of offers, [dns:///]host:port."
+        default="127.0.0.1:50053",
+        pattern=TARGET,
+        description="gRPC address of offers, [dns:///]host:port. Your network decides; dns:/// balances over replicas.",
     )
     compare_s: int = Field(
         default=86400,
@@ -96,7 +99,8 @@ class PicturesSettings(HostRateSettings, ServiceJobSettings):
         default=160,
         ge=1,
         le=500,
-        description="Maximum number of concurrent downloads in a process; one recipient gets at most half of them.",
+        description="Maximum number of concurrent downloads in a process; one recipient gets at most half of them. "
+        "Memory and network of the machine decide.",
     )
     decoders: int = Field(
         default=0,
@@ -120,15 +124,20 @@ class PicturesSettings(HostRateSettings, ServiceJobSettings):
         "with sellers decide.",
     )
     allow_loopback: bool = Field(
-        default=False, description="Whether pictures may be downloaded from this machine; for tests and demos."
+        default=False,
+        description="Whether pictures may be downloaded from this machine. Turn it on for tests and demos, never in "
+        "production.",
     )
     proxy: SecretStr | None = Field(
-        default=None, description="Proxy for downloads, http://[user:password@]host:port; unset: none."
+        default=None,
+        description="Proxy for downloads, http://[user:password@]host:port; unset: none. Set it if the machine has no "
+        "direct access to the internet.",
     )
     http_auth: Literal["off", "on"] = Field(
         default="off",
         validation_alias="CLASSIFEED_HTTP_AUTH",
-        description="on: HTTP requires a service token on the loopback too, except for pictures themselves.",
+        description="on: HTTP requires a service token on the loopback too, except for pictures themselves. Turn it "
+        "on if other users share the machine.",
     )
     cache_bytes: int = Field(
         default=64 << 20,
