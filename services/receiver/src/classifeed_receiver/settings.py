@@ -37,8 +37,8 @@ class ReceiverSettings(ServiceSettings):
     failed_age_s: float = Field(
         default=30 * _DAY_S,
         gt=0,
-        description="Seconds for which an element that could not be delivered is kept with its reason, so that people "
-        "have time to read it; longer while it is the stored version of its document.",
+        description="Seconds for which an element that could not be delivered is kept with its reason; longer while "
+        "it is the stored version of its document. Raise it if people need more time to read it.",
     )
     tombstone_age_s: float = Field(
         default=30 * _DAY_S,
