@@ -48,7 +48,7 @@ async def submit_opinion(
         has_text = await reviews.lock_text_of(tx, review_id)
         review = await reviews.lock_review(tx, review_id) if has_text else None
         if review is None:
-            raise NotFound("REVIEW_NOT_FOUND", f"There is no review {review_id}.")
+            raise NotFound("REVIEW_NOT_FOUND", f"There is no review {review_id}. Claim one first.")
         if review.ended_at is not None:
             return True
         if unknown := set(verdicts) - set(PROJECTS[review.project].choices):

@@ -67,7 +67,9 @@ class CleanwebService(CleanwebServiceServicer):
         """
         if not self._receivers.knows(request.service, request.environment):
             raise FailedPrecondition(
-                "RECEIVER_UNKNOWN", f"{request.service}/{request.environment} has no receiver of callbacks."
+                "RECEIVER_UNKNOWN",
+                f"{request.service}/{request.environment} has no receiver of callbacks. The operator adds one to "
+                f"CLASSIFEED_CLEANWEB_RECEIVERS.",
             )
         [judged] = await self._judge_text(
             [TextRequest(request.service, request.environment, request.key, request.text, tuple(request.region_ids))]
@@ -97,7 +99,7 @@ class CleanwebService(CleanwebServiceServicer):
         reviewer = own_name(request.reviewer)
         project, claimed = await claim_review(self._database, request.project, reviewer, lease_s=self._terms.lease_s)
         if claimed is None:
-            raise NotFound("NO_REVIEW_WAITS", f"No text of {project.name} waits for {reviewer}.")
+            raise NotFound("NO_REVIEW_WAITS", f"No text of {project.name} waits for {reviewer}. Try again later.")
         review = Review(
             review_id=claimed.review_id,
             project=project.name,

@@ -74,4 +74,4 @@ async def describe_appeal(tx: Tx, row: Any) -> Appeal:
 
 def appeal_not_found(appeal_id: int) -> NotFound:
     """Return the error for an appeal that does not exist."""
-    return NotFound("APPEAL_NOT_FOUND", f"There is no appeal {appeal_id}.")
+    return NotFound("APPEAL_NOT_FOUND", f"There is no appeal {appeal_id}. List the open appeals.")

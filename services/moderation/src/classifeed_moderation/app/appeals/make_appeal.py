@@ -36,7 +36,7 @@ async def make_appeal(
     async with database.transaction(timeout_s=remaining_s()) as tx:
         subject = await subjects.find_subject(tx, key)
         if subject is None:
-            raise NotFound("TEXT_NOT_FOUND", f"There is no text with the key {key!r}.")
+            raise NotFound("TEXT_NOT_FOUND", f"There is no text with the key {key!r}. Correct the key.")
         await _check_author(tx, key, author_id)
         if subject.status is not Status.DISAPPROVED or subject.decision_id is None:
             raise FailedPrecondition(

@@ -75,7 +75,7 @@ class TextMethods:
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             found = await self._read(tx, request.key)
         if found is None:
-            raise NotFound("TEXT_NOT_FOUND", f"There is no text with the key {request.key!r}.")
+            raise NotFound("TEXT_NOT_FOUND", f"There is no text with the key {request.key!r}. Correct the key.")
         return found
 
     async def ListPending(self, request: ListPendingRequest, context: Context) -> ListPendingResponse:
