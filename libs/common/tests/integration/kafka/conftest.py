@@ -1,69 +1,26 @@
-"""Fixtures of the Kafka tests: a producer, a ledger of effects, and waiting with a timeout."""
+"""The scenes: a topic, a group of consumers with its effects, an outbox with relays."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka import Message as ReceivedMessage
-from confluent_kafka.admin import AdminClient
 
 from classifeed_common.db import Database, Tx, ddl
-from classifeed_common.kafka import Cluster, KafkaProducer, Message, OrderedConsumer, Record, TablePositions
+from classifeed_common.kafka import DeadLetters, Message, OrderedConsumer, Record, TablePositions
+from classifeed_common.lease import Leases
+from classifeed_common.outbox import Outbox, Relay
 from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.recovery import RECOVERY_LIMIT_S, until
+from classifeed_devkit.testing.topics import MakeTopic
 
-Condition = Callable[[], Awaitable[bool]]
+from .topic_scene import DatabaseScene, Running, TopicScene
+
 Handle = Callable[[Tx, Sequence[Record]], Awaitable[None]]
-ReadLetters = Callable[[str, int], list[ReceivedMessage]]
-
-
-class Send(Protocol):
-    """Sends numbered values to a topic; returns the values."""
-
-    def __call__(
-        self, topic: str, count: int, *, keys: int = 1, partition: int | None = None
-    ) -> Awaitable[list[str]]: ...
-
-
-class Eventually(Protocol):
-    """Waits until a condition holds; fails after a timeout."""
-
-    def __call__(self, condition: Condition, deadline_s: float = 120.0) -> Awaitable[None]: ...
-
-
-class MakeConsumer(Protocol):
-    """Creates a consumer of a topic; `changes` are arguments of OrderedConsumer."""
-
-    def __call__(self, topic: str, **changes: Any) -> OrderedConsumer[Tx]: ...
-
-
-class RemoveRecords(Protocol):
-    """Removes the records of partition 0 before an offset."""
-
-    def __call__(self, topic: str, *, before: int) -> None: ...
-
-
-class Work(Protocol):
-    """A consumer or relay that runs until it is stopped."""
-
-    async def run(self, stop: asyncio.Event) -> None: ...
-
-
-def value_of(message: ReceivedMessage) -> bytes:
-    """Return the value of a message, which must have one."""
-    value = message.value()
-    assert value is not None
-    return value
-
-
-def headers_of(message: ReceivedMessage) -> dict[str, str | bytes | None]:
-    return dict(message.headers() or {})
 
 
 @dataclass(frozen=True)
@@ -75,11 +32,47 @@ class Report:
     disordered: tuple[str, ...] = ()
 
 
-class Ledger:
-    """A table without constraints: every effect leaves a row, also a repeated one."""
+class ConsumerScene(DatabaseScene):
+    """Consumers of one group; each effect is a row of a table without constraints, also a repeated effect."""
 
-    def __init__(self, db: Database) -> None:
-        self.db = db
+    tables = (
+        ddl("consumer_offsets", 1),
+        "CREATE TABLE effects (place bigint GENERATED ALWAYS AS IDENTITY, key text, value text)",
+    )
+
+    def __init__(self, kafka: EmbeddedKafka, topic: str, database: Database) -> None:
+        super().__init__(kafka, topic, database)
+        self.group = topic + ".group"
+        self.dead_letters = DeadLetters(self.producer)
+
+    def consumer(self, **changes: Any) -> OrderedConsumer[Tx]:
+        """Return a consumer of the group that writes effects; `changes` are arguments of OrderedConsumer."""
+        settings: dict[str, Any] = {
+            "bootstrap": self.kafka.bootstrap,
+            "group": self.group,
+            "topics": [self.topic],
+            "positions": TablePositions(self.database),
+            "handle": self.write,
+            "dead_letters": None,
+            "session_timeout_s": 6,
+            "max_poll_interval_s": 6,
+            "max_backoff_s": 0.2,
+        }
+        return OrderedConsumer(**(settings | changes))
+
+    def consuming(self, *, ends_with: type[Exception] | None = None, **changes: Any) -> Running:
+        return Running(self.consumer(**changes), ends_with=ends_with)
+
+    async def consume(self, **changes: Any) -> None:
+        """Run a consumer until everything that was sent has taken effect."""
+        async with self.consuming(**changes):
+            await self.handled()
+
+    async def consume_until(self, error: type[Exception], **changes: Any) -> str:
+        """Run a consumer that ends with an error; return the error's message."""
+        async with self.consuming(ends_with=error, **changes) as running:
+            pass
+        return str(running.ended_with)
 
     async def write(self, tx: Tx, records: Sequence[Record]) -> None:
         """Write the effect of records, as a handler does."""
@@ -91,15 +84,21 @@ class Ledger:
 
     async def rows(self) -> list[tuple[str, str]]:
         """Return key and value of every effect, in the order of the effects."""
-        async with self.db.connection() as connection:
-            cursor = await connection.execute("SELECT key, value FROM effects ORDER BY place")
-            return await cursor.fetchall()
+        return await self.fetch("SELECT key, value FROM effects ORDER BY place")
 
-    async def values(self) -> list[str]:
+    async def effects(self) -> list[str]:
         return [value for _, value in await self.rows()]
 
-    async def report(self, sent: Sequence[str]) -> Report:
-        """Compare the effects with the sent values: numbers with leading zeros, ascending per key."""
+    async def handled(self, values: Sequence[str] | None = None, within_s: float = RECOVERY_LIMIT_S) -> None:
+        """Wait until the values have taken effect; None: everything that was sent."""
+
+        async def is_handled() -> bool:
+            return set(self.sent if values is None else values) <= set(await self.effects())
+
+        await until(is_handled, within_s)
+
+    async def report(self) -> Report:
+        """Compare the effects with the sent values, which ascend per key."""
         rows = await self.rows()
         counts = Counter(value for _, value in rows)
         last: dict[str, str] = {}
@@ -109,162 +108,111 @@ class Ledger:
                 disordered.append(value)
             last[key] = value
         return Report(
-            lost=tuple(value for value in sent if value not in counts),
+            lost=tuple(value for value in self.sent if value not in counts),
             doubled=tuple(sorted(value for value, count in counts.items() if count > 1)),
             disordered=tuple(disordered),
         )
 
-    def holding(self, values: Sequence[str]) -> Condition:
-        """Return the condition that all of `values` have taken effect."""
+    async def positions(self) -> dict[int, int]:
+        """Return the stored positions of the topic by partition."""
+        return dict(await self.fetch("SELECT partition, next FROM consumer_offsets WHERE topic = %s", self.topic))
 
-        async def condition() -> bool:
-            return set(values) <= set(await self.values())
+    async def set_positions(self, offset: int) -> None:
+        await self.execute("UPDATE consumer_offsets SET next = %s WHERE topic = %s", offset, self.topic)
 
-        return condition
+    async def reached(self, positions: dict[int, int]) -> None:
+        """Wait until the group has stored these positions."""
 
-    async def positions(self, topic: str) -> dict[int, int]:
-        """Return the stored positions of a topic by partition."""
-        async with self.db.connection() as connection:
-            cursor = await connection.execute("SELECT partition, next FROM consumer_offsets WHERE topic = %s", (topic,))
-            return dict(await cursor.fetchall())
+        async def is_reached() -> bool:
+            return await self.positions() == positions
 
-
-@pytest.fixture
-async def ledger(database: Database) -> Ledger:
-    async with database.transaction() as tx:
-        await tx.execute(ddl("consumer_offsets", 1))
-        await tx.execute("CREATE TABLE effects (place bigint GENERATED ALWAYS AS IDENTITY, key text, value text)")
-    return Ledger(database)
+        await until(is_reached)
 
 
-@pytest.fixture
-async def producer(kafka: EmbeddedKafka) -> AsyncIterator[KafkaProducer]:
-    producer = KafkaProducer(kafka.bootstrap, client_id="test")
-    await producer.start()
-    yield producer
-    await producer.close()
+class OutboxScene(DatabaseScene):
+    """An outbox, and relays that send its messages to the topic."""
 
+    tables = (
+        ddl("outbox", 1),
+        ddl("leases", 1),
+        "CREATE TABLE things (name text PRIMARY KEY, version int NOT NULL)",
+    )
 
-@pytest.fixture
-def cluster(kafka: EmbeddedKafka) -> Cluster:
-    return Cluster(kafka.bootstrap, client_id="test")
+    def __init__(self, kafka: EmbeddedKafka, topic: str, database: Database) -> None:
+        super().__init__(kafka, topic, database)
+        self.outbox = Outbox()
 
+    async def put(self, *values: str, shard: int = 0) -> None:
+        """Put messages for the topic into the outbox, in one transaction."""
+        async with self.database.transaction() as tx:
+            await self.put_in(tx, *values, shard=shard)
 
-@pytest.fixture
-def send(producer: KafkaProducer) -> Send:
-    """Return a function that sends numbered values to a topic, with keys in rotation, and returns the values."""
-    sent = 0
+    async def put_in(self, tx: Tx, *values: str, key: str = "k", shard: int = 0) -> None:
+        """Put messages for the topic into the outbox, in a transaction of the caller."""
+        await self.outbox.put(tx, [Message(self.topic, key.encode(), value.encode()) for value in values], shard=shard)
 
-    async def send(topic: str, count: int, *, keys: int = 1, partition: int | None = None) -> list[str]:
-        nonlocal sent
-        numbers = range(sent, sent + count)
-        sent += count
-        values = [f"{number:06d}" for number in numbers]
-        await producer.send(
-            [
-                Message(topic, f"key-{number % keys}".encode(), value.encode(), partition=partition)
-                for number, value in zip(numbers, values, strict=True)
-            ]
-        )
-        return values
+    def relay(
+        self, holder: str = "one", ttl_s: float = 60, *, send: Callable[..., Any] | None = None, **changes: Any
+    ) -> Relay:
+        """Return a relay that sends with `send`; None: with the producer. `changes` are arguments of Relay."""
+        settings: dict[str, Any] = {"outbox": self.outbox, "max_backoff_s": 0.2} | changes
+        producer: Any = SimpleNamespace(send=send) if send else self.producer
+        return Relay(self.database, producer, Leases(self.database, holder, ttl_s), **settings)
 
-    return send
+    def relaying(self, holder: str = "one", ttl_s: float = 60, **changes: Any) -> Running:
+        return Running(self.relay(holder, ttl_s, **changes))
 
+    async def relay_all(self, **changes: Any) -> None:
+        """Run a relay until the outbox is empty."""
+        async with self.relaying(**changes):
+            await self.emptied()
 
-@pytest.fixture
-def eventually() -> Eventually:
-    """Return a function that waits until an asynchronous condition holds, and fails after a timeout."""
+    async def emptied(self, within_s: float = RECOVERY_LIMIT_S) -> None:
+        """Wait until shard 0 of the outbox is empty."""
 
-    async def eventually(condition: Condition, deadline_s: float = 120.0) -> None:
-        until = time.monotonic() + deadline_s
-        while not await condition():
-            assert time.monotonic() < until, f"not within {deadline_s} s"
-            await asyncio.sleep(0.02)
+        async def is_empty() -> bool:
+            return await self.relay().backlog() == 0
 
-    return eventually
+        await until(is_empty, within_s)
 
+    async def waiting(self) -> int:
+        """Return the number of messages in the outbox."""
+        [(count,)] = await self.fetch("SELECT count(*) FROM outbox")
+        return int(count)
 
-class Running:
-    """A running consumer or relay. The end of the block stops it, or waits for its own end."""
+    async def arrived(self, count: int) -> None:
+        """Wait until the topic has messages."""
 
-    def __init__(self, work: Work, *, ends_with: type[Exception] | None = None) -> None:
-        self._work = work
-        self._ends_with = ends_with
-        self._stop = asyncio.Event()
-        self.ended_with: BaseException | None = None
+        async def has_arrived() -> bool:
+            return len(await self.read()) >= count
 
-    async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self._work.run(self._stop))
-        return self
-
-    async def __aexit__(self, *raised: object) -> None:
-        if self._ends_with is None or raised[0] is not None:
-            self._stop.set()
-        async with asyncio.timeout(120):
-            await asyncio.wait({self._task})
-        if self._ends_with is None:
-            self._task.result()
-        elif raised[0] is None:
-            self.ended_with = self._task.exception()
-            assert isinstance(self.ended_with, self._ends_with), self.ended_with
+        await until(has_arrived)
 
 
 @pytest.fixture
-def consumer(kafka: EmbeddedKafka, ledger: Ledger, topic_prefix: str) -> MakeConsumer:
-    """Return a factory of consumers that write the ledger, all of one group."""
-
-    def make(topic: str, **changes: Any) -> OrderedConsumer[Tx]:
-        settings: dict[str, Any] = {
-            "bootstrap": kafka.bootstrap,
-            "group": topic_prefix + "group",
-            "topics": [topic],
-            "positions": TablePositions(ledger.db),
-            "handle": ledger.write,
-            "dead_letters": None,
-            "session_timeout_s": 6,
-            "max_poll_interval_s": 6,
-            "max_backoff_s": 0.2,
-        }
-        return OrderedConsumer(**(settings | changes))
-
-    return make
+async def topic(request: pytest.FixtureRequest, make_topic: MakeTopic) -> str:
+    """Create a topic with one partition, or with the number in the test's mark `partitions`."""
+    mark = request.node.get_closest_marker("partitions")
+    return await make_topic(partitions=mark.args[0] if mark else 1)
 
 
 @pytest.fixture
-def remove_records(kafka: EmbeddedKafka) -> RemoveRecords:
-    """Return a function that removes the first records of partition 0, as retention does."""
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-
-    def remove(topic: str, *, before: int) -> None:
-        place = TopicPartition(topic, 0, before)
-        admin.delete_records([place])[place].result(60)
-
-    return remove
+async def topic_scene(kafka: EmbeddedKafka, topic: str) -> AsyncIterator[TopicScene]:
+    async with TopicScene(kafka, topic) as scene:
+        yield scene
 
 
 @pytest.fixture
-def running() -> type[Running]:
-    return Running
+async def scene(kafka: EmbeddedKafka, topic: str, database: Database) -> AsyncIterator[ConsumerScene]:
+    async with ConsumerScene(kafka, topic, database) as scene:
+        yield scene
 
 
 @pytest.fixture
-def read_letters(kafka: EmbeddedKafka) -> ReadLetters:
-    """Return a blocking function that reads partition 0 until it has enough records and no more come."""
+async def outbox_scene(kafka: EmbeddedKafka, topic: str, database: Database) -> AsyncIterator[OutboxScene]:
+    async with OutboxScene(kafka, topic, database) as scene:
+        yield scene
 
-    def read_letters(topic: str, count: int) -> list[ReceivedMessage]:
-        consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reads", "enable.partition.eof": True})
-        consumer.assign([TopicPartition(topic, 0, 0)])
-        found: list[ReceivedMessage] = []
-        try:
-            while True:
-                message = consumer.poll(60)
-                assert message is not None, f"{topic} has {len(found)} records"
-                if message.error() is not None:
-                    if len(found) >= count:
-                        return found
-                else:
-                    found.append(message)
-        finally:
-            consumer.close()
 
-    return read_letters
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "partitions(count): partitions of the scene's topic; one if not given")

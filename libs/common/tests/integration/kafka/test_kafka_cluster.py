@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -10,11 +9,15 @@ import pytest
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.kafka import Cluster, Topic, dlq, ensure_topics
 from classifeed_devkit.embedded.kafka import EmbeddedKafka
-from classifeed_devkit.testing.topics import MakeTopic
 
-from .conftest import RemoveRecords, Send
+from .topic_scene import TopicScene
 
 pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture
+def cluster(kafka: EmbeddedKafka) -> Cluster:
+    return Cluster(kafka.bootstrap, client_id="test")
 
 
 @pytest.fixture
@@ -57,12 +60,11 @@ async def test_a_topic_made_again_has_another_id(cluster: Cluster, kafka: Embedd
     assert (await cluster.topics([name]))[name].topic_id != first
 
 
-async def test_starts_and_ends_of_logs(
-    cluster: Cluster, send: Send, make_topic: MakeTopic, remove_records: RemoveRecords
-) -> None:
-    topic = await make_topic(partitions=2)
-    await send(topic, 5, partition=0)
-    remove_records(topic, before=2)
+@pytest.mark.partitions(2)
+async def test_starts_and_ends_of_logs(topic_scene: TopicScene) -> None:
+    topic, cluster = topic_scene.topic, topic_scene.cluster
+    await topic_scene.send(5, partition=0)
+    topic_scene.remove_records(before=2)
     parts = [(topic, 0), (topic, 1)]
     assert await cluster.starts(parts) == {(topic, 0): 2, (topic, 1): 0}
     assert await cluster.ends(parts) == {(topic, 0): 5, (topic, 1): 0}
@@ -71,13 +73,11 @@ async def test_starts_and_ends_of_logs(
 
 @pytest.mark.slow
 async def test_a_cluster_that_lived_through_a_restart_of_the_broker_still_knows_the_ends(
-    kafka: EmbeddedKafka, cluster: Cluster, send: Send, make_topic: MakeTopic
+    topic_scene: TopicScene,
 ) -> None:
-    topic = await make_topic()
-    await send(topic, 3, partition=0)
+    topic, cluster = topic_scene.topic, topic_scene.cluster
+    await topic_scene.send(3, partition=0)
     assert await cluster.ends([(topic, 0)]) == {(topic, 0): 3}
-    kafka.kill()
-    kafka.spawn()
-    await asyncio.to_thread(kafka.wait_ready, 300)
+    await topic_scene.restart_broker()
     assert await cluster.ends([(topic, 0)]) == {(topic, 0): 3}
     assert await cluster.starts([(topic, 0)]) == {(topic, 0): 0}

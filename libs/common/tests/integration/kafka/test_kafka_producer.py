@@ -3,57 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator
-from typing import Protocol
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka import Message as ReceivedMessage
 
 from classifeed_common.errors import InvalidArgument, Unavailable
 from classifeed_common.kafka import MAX_MESSAGE_BYTES, KafkaProducer, Message
 from classifeed_common.kafka import producer as producer_module
 from classifeed_devkit.embedded.kafka import EmbeddedKafka
-from classifeed_devkit.testing.topics import MakeTopic
 
-from .conftest import value_of
+from .topic_scene import TopicScene, value_of
 
 pytestmark = pytest.mark.kafka
 
 
-class Read(Protocol):
-    """Returns the messages of a partition so far."""
-
-    def __call__(self, topic: str, partition: int = 0) -> Awaitable[list[ReceivedMessage]]: ...
-
-
 @pytest.fixture
-def read(kafka: EmbeddedKafka) -> Iterator[Read]:
-    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reads", "enable.partition.eof": True})
-
-    def read_now(topic: str, partition: int) -> list[ReceivedMessage]:
-        consumer.assign([TopicPartition(topic, partition, 0)])
-        found: list[ReceivedMessage] = []
-        while True:
-            message = consumer.poll(60)
-            assert message is not None
-            if message.error() is not None:
-                return found
-            found.append(message)
-
-    async def read(topic: str, partition: int = 0) -> list[ReceivedMessage]:
-        return await asyncio.to_thread(read_now, topic, partition)
-
-    yield read
-    consumer.close()
+def scene(topic_scene: TopicScene) -> TopicScene:
+    return topic_scene
 
 
-async def test_what_was_sent_is_there_when_send_returns(
-    producer: KafkaProducer, read: Read, make_topic: MakeTopic
-) -> None:
-    topic = await make_topic()
-    await producer.send([Message(topic, b"k", str(n).encode(), {"type": b"x"}) for n in range(5000)])
-    found = await read(topic)
+async def test_what_was_sent_is_there_when_send_returns(scene: TopicScene) -> None:
+    await scene.producer.send([Message(scene.topic, b"k", str(n).encode(), {"type": b"x"}) for n in range(5000)])
+    found = await scene.read()
     assert [int(value_of(message)) for message in found] == list(range(5000))
     assert found[0].headers() == [("type", b"x")]
 
@@ -62,49 +32,44 @@ async def test_nothing_to_send_needs_no_broker() -> None:
     await KafkaProducer("127.0.0.1:1", client_id="t").send([])
 
 
-async def test_sends_at_the_same_time_return_each_with_its_own(
-    producer: KafkaProducer, read: Read, make_topic: MakeTopic
-) -> None:
-    topic = await make_topic()
-    sends = [producer.send([Message(topic, b"k", f"{s}-{n:03d}".encode()) for n in range(200)]) for s in range(10)]
+async def test_sends_at_the_same_time_return_each_with_its_own(scene: TopicScene) -> None:
+    sends = [
+        scene.producer.send([Message(scene.topic, b"k", f"{s}-{n:03d}".encode()) for n in range(200)])
+        for s in range(10)
+    ]
     await asyncio.gather(*sends)
-    found = [value_of(message).decode() for message in await read(topic)]
+    found = [value_of(message).decode() for message in await scene.read()]
     assert sorted(found) == [f"{s}-{n:03d}" for s in range(10) for n in range(200)]
     for s in range(10):
         mine = [value for value in found if value.startswith(f"{s}-")]
         assert mine == sorted(mine)
 
 
-async def test_a_key_keeps_its_partition_and_a_named_partition_is_taken(
-    producer: KafkaProducer, read: Read, make_topic: MakeTopic
-) -> None:
-    topic = await make_topic(partitions=4)
-    await producer.send([Message(topic, b"same", b"1"), Message(topic, b"same", b"2")])
-    await producer.send([Message(topic, b"same", b"3", partition=partition) for partition in range(4)])
+@pytest.mark.partitions(4)
+async def test_a_key_keeps_its_partition_and_a_named_partition_is_taken(scene: TopicScene) -> None:
+    await scene.producer.send([Message(scene.topic, b"same", b"1"), Message(scene.topic, b"same", b"2")])
+    await scene.producer.send([Message(scene.topic, b"same", b"3", partition=partition) for partition in range(4)])
     # murmur2 of "same" on 4 partitions, as in Kafka's Java clients: other tools must find the same partition.
-    assert [[message.value() for message in await read(topic, partition)] for partition in range(4)] == [
+    assert [[message.value() for message in await scene.read(partition=partition)] for partition in range(4)] == [
         [b"1", b"2", b"3"] if partition == _murmur2(b"same") % 4 else [b"3"] for partition in range(4)
     ]
 
 
 @pytest.mark.slow
-async def test_a_topic_that_does_not_exist_is_told(
-    producer: KafkaProducer, make_topic: MakeTopic, topic_prefix: str
-) -> None:
-    topics = [await make_topic(), topic_prefix + "nowhere"]
+async def test_a_topic_that_does_not_exist_is_told(scene: TopicScene) -> None:
+    topics = [scene.topic, scene.topic + ".nowhere"]
     with pytest.raises(Unavailable, match=f"refused messages to {topics[1]}"):
-        await producer.send([Message(topic, b"k", b"v") for topic in topics], limit_s=120)
+        await scene.producer.send([Message(topic, b"k", b"v") for topic in topics], limit_s=120)
 
 
-async def test_too_large_a_message_is_refused_before_anything_is_sent(
-    producer: KafkaProducer, read: Read, make_topic: MakeTopic
-) -> None:
-    topic = await make_topic()
+async def test_too_large_a_message_is_refused_before_anything_is_sent(scene: TopicScene) -> None:
     with pytest.raises(InvalidArgument, match="split it"):
-        await producer.send([Message(topic, b"k", b"v"), Message(topic, b"k", bytes(MAX_MESSAGE_BYTES + 1))])
-    assert await read(topic) == []
-    await producer.send([Message(topic, b"k", bytes(MAX_MESSAGE_BYTES - 600))])
-    assert len(await read(topic)) == 1
+        await scene.producer.send(
+            [Message(scene.topic, b"k", b"v"), Message(scene.topic, b"k", bytes(MAX_MESSAGE_BYTES + 1))]
+        )
+    assert await scene.read() == []
+    await scene.producer.send([Message(scene.topic, b"k", bytes(MAX_MESSAGE_BYTES - 600))])
+    assert len(await scene.read()) == 1
 
 
 async def test_absent_broker_is_told_within_the_limit() -> None:
@@ -149,29 +114,24 @@ async def test_a_send_before_the_start_or_after_the_end_is_told(kafka: EmbeddedK
         await producer.send([Message("t", b"k", b"v")])
 
 
-async def test_more_than_the_buffer_holds_waits_for_room(
-    producer: KafkaProducer, read: Read, make_topic: MakeTopic
-) -> None:
-    topic = await make_topic()
-    await producer.send([Message(topic, b"k", bytes(900_000)) for _ in range(100)])  # 90 MB, the buffer has 64
-    assert len(await read(topic)) == 100
+async def test_more_than_the_buffer_holds_waits_for_room(scene: TopicScene) -> None:
+    await scene.producer.send(
+        [Message(scene.topic, b"k", bytes(900_000)) for _ in range(100)]
+    )  # 90 MB, the buffer has 64
+    assert len(await scene.read()) == 100
 
 
 @pytest.mark.slow
-async def test_death_of_the_broker_in_the_middle_loses_and_reorders_nothing(
-    kafka: EmbeddedKafka, producer: KafkaProducer, read: Read, make_topic: MakeTopic
-) -> None:
-    topic = await make_topic()
-    await producer.send([Message(topic, b"k", b"0")])
+async def test_death_of_the_broker_in_the_middle_loses_and_reorders_nothing(scene: TopicScene) -> None:
+    await scene.producer.send([Message(scene.topic, b"k", b"0")])
     sends = [
-        asyncio.create_task(producer.send([Message(topic, b"k", str(n).encode())], limit_s=300)) for n in range(1, 2000)
+        asyncio.create_task(scene.producer.send([Message(scene.topic, b"k", str(n).encode())], limit_s=300))
+        for n in range(1, 2000)
     ]
     await asyncio.sleep(0)
-    kafka.kill()
-    kafka.spawn()
-    await asyncio.to_thread(kafka.wait_ready, 300)
+    await scene.restart_broker()
     await asyncio.gather(*sends)
-    found = [int(value_of(message)) for message in await read(topic)]
+    found = [int(value_of(message)) for message in await scene.read()]
     assert found == list(range(2000))
 
 

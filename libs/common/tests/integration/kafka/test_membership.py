@@ -8,15 +8,14 @@ from typing import cast
 import pytest
 from confluent_kafka import Consumer
 
-from classifeed_common.kafka import Cluster
 from classifeed_common.kafka.consuming import consumer as consumer_module
 from classifeed_common.kafka.consuming import membership as membership_module
 from classifeed_common.kafka.consuming.membership import Membership
 from classifeed_common.kafka.consuming.reader import PartitionReader
-from classifeed_devkit.embedded.kafka import EmbeddedKafka
-from classifeed_devkit.testing.topics import MakeTopic
+from classifeed_devkit.testing.recovery import until
 
-from .conftest import Eventually, Ledger, MakeConsumer, Running, Send
+from .conftest import ConsumerScene, Report
+from .topic_scene import Running, TopicScene
 
 pytestmark = pytest.mark.kafka
 
@@ -30,50 +29,31 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-async def test_a_client_that_left_its_group_is_replaced(
-    hurry: None,
-    consumer: MakeConsumer,
-    ledger: Ledger,
-    send: Send,
-    make_topic: MakeTopic,
-    running: type[Running],
-    eventually: Eventually,
-    cluster: Cluster,
-) -> None:
-    topic = await make_topic(partitions=2)
-    sent = await send(topic, 10, keys=4)
-    subject = consumer(topic)
-    async with running(subject):
-        await eventually(ledger.holding(sent))
+@pytest.mark.partitions(2)
+async def test_a_client_that_left_its_group_is_replaced(hurry: None, scene: ConsumerScene) -> None:
+    await scene.send(10, keys=4)
+    subject = scene.consumer()
+    async with Running(subject):
+        await scene.handled()
         # A lost membership looks like this: the group revokes, and nothing follows.
         await subject._reader._in_thread(subject._reader._client.unsubscribe)
-        sent += await send(topic, 10, keys=4)
-        await eventually(ledger.holding(sent))
-    report = await ledger.report(sent)
-    assert report == type(report)()
+        await scene.send(10, keys=4)
+        await scene.handled()
+    assert await scene.report() == Report()
 
 
 @pytest.mark.slow
-async def test_a_client_without_a_group_that_gets_nothing_is_replaced(
-    hurry: None,
-    consumer: MakeConsumer,
-    ledger: Ledger,
-    send: Send,
-    make_topic: MakeTopic,
-    running: type[Running],
-    eventually: Eventually,
-) -> None:
-    topic = await make_topic(partitions=2)
-    sent = await send(topic, 10, keys=4)
-    subject = consumer(topic, assign_all=True)
-    async with running(subject):
-        await eventually(ledger.holding(sent))
+@pytest.mark.partitions(2)
+async def test_a_client_without_a_group_that_gets_nothing_is_replaced(hurry: None, scene: ConsumerScene) -> None:
+    await scene.send(10, keys=4)
+    subject = scene.consumer(assign_all=True)
+    async with Running(subject):
+        await scene.handled()
         # A client that lost its brokers looks like this: it polls, and nothing comes.
         await subject._reader._in_thread(subject._reader._client.unassign)
-        sent += await send(topic, 10, keys=4)
-        await eventually(ledger.holding(sent))
-    report = await ledger.report(sent)
-    assert report == type(report)()
+        await scene.send(10, keys=4)
+        await scene.handled()
+    assert await scene.report() == Report()
 
 
 class Idle:
@@ -127,19 +107,21 @@ async def test_the_patience_grows_with_each_replacement_and_a_group_that_knows_u
     await membership.close()
 
 
-async def test_offsets_of_an_assignment_that_changed_hands_are_not_read_from(
-    kafka: EmbeddedKafka, make_topic: MakeTopic, topic_prefix: str, eventually: Eventually
-) -> None:
-    """The group may revoke the partitions while positions are loaded; an `assign` after that would keep them."""
-    topic = await make_topic(partitions=2)
-    reader = PartitionReader(
-        bootstrap=kafka.bootstrap,
-        group=topic_prefix + "g",
-        topics=[topic],
+def partition_reader(scene: TopicScene) -> PartitionReader:
+    return PartitionReader(
+        bootstrap=scene.kafka.bootstrap,
+        group=scene.topic + ".group",
+        topics=[scene.topic],
         subscribed=True,
         session_timeout_s=6,
         max_poll_interval_s=60,
     )
+
+
+@pytest.mark.partitions(2)
+async def test_offsets_of_an_assignment_that_changed_hands_are_not_read_from(topic_scene: TopicScene) -> None:
+    """The group may revoke the partitions while positions are loaded; an `assign` after that would keep them."""
+    topic, reader = topic_scene.topic, partition_reader(topic_scene)
     await reader.open()
     try:
 
@@ -147,7 +129,7 @@ async def test_offsets_of_an_assignment_that_changed_hands_are_not_read_from(
             await reader.poll(1, 0.1)
             return len(reader.assigned) == 2
 
-        await eventually(assigned)
+        await until(assigned)
         offsets = {(topic, 0): 0, (topic, 1): 0}
         await reader.read_from(reader.generation - 1, offsets)
         assert reader._client.assignment() == []
@@ -157,17 +139,9 @@ async def test_offsets_of_an_assignment_that_changed_hands_are_not_read_from(
         await reader.close()
 
 
-async def test_at_most_one_commit_is_under_way(kafka: EmbeddedKafka, make_topic: MakeTopic, topic_prefix: str) -> None:
+async def test_at_most_one_commit_is_under_way(topic_scene: TopicScene) -> None:
     """A rebalance waits for every earlier commit; a broker that was paused would delay it by all of them."""
-    topic = await make_topic()
-    reader = PartitionReader(
-        bootstrap=kafka.bootstrap,
-        group=topic_prefix + "g",
-        topics=[topic],
-        subscribed=True,
-        session_timeout_s=6,
-        max_poll_interval_s=60,
-    )
+    topic, reader = topic_scene.topic, partition_reader(topic_scene)
     commits: list[object] = []
 
     class Client:

@@ -12,7 +12,6 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,12 +19,11 @@ import pytest
 
 from classifeed_common.db import Database, Tx
 from classifeed_common.kafka import GroupPartition, OrderedConsumer, Position, Record, TablePositions
-from classifeed_devkit.embedded.kafka import EmbeddedKafka
 from classifeed_devkit.testing.campaigns import in_campaigns
-from classifeed_devkit.testing.topics import MakeTopic
+from classifeed_devkit.testing.recovery import until
 
 if TYPE_CHECKING:  # the killed process runs this file by its path, without a package
-    from .conftest import Eventually, Ledger, Send
+    from .conftest import ConsumerScene
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -140,25 +138,22 @@ async def consume(settings: dict[str, str]) -> None:
     await db.close()
 
 
-@dataclass(frozen=True)
-class Start:
-    """Starts consumer processes of one topic."""
-
-    topic: str
-    process: Callable[..., Awaitable[asyncio.subprocess.Process]]
-
-    def __call__(self, way: str, point: str | None = None) -> Awaitable[asyncio.subprocess.Process]:
-        return self.process(way, point)
+Start = Callable[..., Awaitable[asyncio.subprocess.Process]]
 
 
 @pytest.fixture
-async def start(kafka: EmbeddedKafka, ledger: Ledger, make_topic: MakeTopic) -> AsyncIterator[Start]:
-    """Start a consumer process; all are killed at the end, by their ids."""
+async def start(scene: ConsumerScene) -> AsyncIterator[Start]:
+    """Start a consumer process of the scene's topic; all are killed at the end, by their ids."""
     processes: list[asyncio.subprocess.Process] = []
-    topic = await make_topic()
 
     async def start(way: str, point: str | None = None) -> asyncio.subprocess.Process:
-        settings = {"way": way, "point": point, "dsn": ledger.db.dsn, "bootstrap": kafka.bootstrap, "topic": topic}
+        settings = {
+            "way": way,
+            "point": point,
+            "dsn": scene.database.dsn,
+            "bootstrap": scene.kafka.bootstrap,
+            "topic": scene.topic,
+        }
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             str(Path(__file__)),
@@ -169,7 +164,7 @@ async def start(kafka: EmbeddedKafka, ledger: Ledger, make_topic: MakeTopic) -> 
         processes.append(process)
         return process
 
-    yield Start(topic, start)
+    yield start
     for process in processes:
         if process.returncode is None:
             process.kill()
@@ -201,15 +196,9 @@ async def end(process: asyncio.subprocess.Process) -> None:
     ],
 )
 async def test_sigkill_around_the_effect(
-    start: Start,
-    ledger: Ledger,
-    send: Send,
-    eventually: Eventually,
-    way: str,
-    points: tuple[str, ...],
-    fault: str | None,
+    scene: ConsumerScene, start: Start, way: str, points: tuple[str, ...], fault: str | None
 ) -> None:
-    sent = await send(start.topic, COUNT)
+    sent = await scene.send(COUNT)
     for point in points:
         process = await start(way, point)
         await reach(process, f"at {point}")
@@ -217,11 +206,11 @@ async def test_sigkill_around_the_effect(
         await process.wait()
         if point != COMMITTED:
             # Otherwise the same record does not stop the next process: it is already handled.
-            assert GATE_VALUE not in await ledger.values()
+            assert GATE_VALUE not in await scene.effects()
     process = await start(way)
-    await eventually(lambda: _has(ledger, sent[-1]), 150)
+    await scene.handled(sent[-1:], 150)
     await end(process)
-    report = await ledger.report(sent)
+    report = await scene.report()
     assert bool(report.lost) == (fault == "lost"), report
     assert bool(report.doubled) == (fault == "doubled"), report
     if fault is None:
@@ -237,37 +226,33 @@ async def test_sigkill_around_the_effect(
     ],
 )
 async def test_zombie_stopped_past_its_session(
-    start: Start, ledger: Ledger, send: Send, eventually: Eventually, way: str, point: str, fault: str | None
+    scene: ConsumerScene, start: Start, way: str, point: str, fault: str | None
 ) -> None:
     """SIGSTOP before or inside the effect; another process takes over; then the first one is resumed."""
-    sent = await send(start.topic, COUNT)
+    sent = await scene.send(COUNT)
     zombie = await start(way, point)
     await reach(zombie, f"at {point}")
     os.kill(zombie.pid, signal.SIGSTOP)
     heir = await start(way)
-    await eventually(lambda: _has(ledger, sent[-1]), 150)
+    await scene.handled(sent[-1:], 150)
     assert zombie.stdin is not None
     zombie.stdin.write(b"\n")
     os.kill(zombie.pid, signal.SIGCONT)
     if fault == "doubled":
-        await eventually(lambda: _doubled(ledger, sent))
+        await until(lambda: _doubled(scene))
     await end(heir)
-    more = await send(start.topic, 5)
-    await eventually(lambda: _has(ledger, more[-1]), 150)  # the resumed process works again, from the right position
+    more = await scene.send(5)
+    await scene.handled(more[-1:], 150)  # the resumed process works again, from the right position
     await end(zombie)
-    report = await ledger.report(sent + more)
+    report = await scene.report()
     assert not report.lost
     assert bool(report.doubled) == (fault == "doubled"), report
     if fault is None:
         assert not report.disordered
 
 
-async def _has(ledger: Ledger, value: str) -> bool:
-    return value in await ledger.values()
-
-
-async def _doubled(ledger: Ledger, sent: list[str]) -> bool:
-    return bool((await ledger.report(sent)).doubled)
+async def _doubled(scene: ConsumerScene) -> bool:
+    return bool((await scene.report()).doubled)
 
 
 if __name__ == "__main__":
