@@ -25,10 +25,7 @@ from classifeed.feeds.v1.feed_source_service_pb2_grpc import (
     FeedSourceServiceServicer,
     add_FeedSourceServiceServicer_to_server,
 )
-from classifeed.feeds.v1.task_service_pb2_grpc import (
-    TaskServiceServicer,
-    add_TaskServiceServicer_to_server,
-)
+from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer, add_TaskServiceServicer_to_server
 from classifeed.offers.v1 import offer_pb2, offer_service_pb2
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer, add_OfferServiceServicer_to_server
 from classifeed.search.v1 import search_service_pb2
@@ -87,6 +84,11 @@ class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer
         task.create_time.FromMicroseconds(VERSION)
         self.tasks.insert(0, task)
         self.files[number] = lines or {}
+
+    def report(self, load: int, code: str, line: int, kind: str = "VALIDATION", **more: Any) -> None:
+        """Add an error of the offer A on a line of a load's file."""
+        values = {"level": "ISSUE_LEVEL_ERROR", "kind": f"ISSUE_KIND_{kind}", "code": code, "line": line, **more}
+        self.issues[load] = [load_pb2.OfferError(external_id="A", **values)]
 
     def keep(self, external_id: str, load: int, status: str = "ACTIVE", **more: Any) -> None:
         """Add an offer to the offers service, and to the search if it is active."""
@@ -223,11 +225,8 @@ async def test_uploaded_offer_is_told_from_the_upload_to_the_search(
     world.load(1, lines={"a/b": [12]}, upload_id=str(upload_id))
     world.keep("a/b", 1)
     explanation = await explain("a/b")
-    assert (outcome_of(explanation), explanation.task, explanation.name) == (
-        "SEARCHABLE",
-        f"{PARENT}/tasks/1",
-        f"{PARENT}/offers/a/b",
-    )
+    assert (outcome_of(explanation), explanation.task) == ("SEARCHABLE", f"{PARENT}/tasks/1")
+    assert explanation.name == f"{PARENT}/offers/a/b"
     assert "“price.yml” (1,234 bytes)" in explanation.steps[0].text
     assert explanation.steps[0].time.ToDatetime(tzinfo=UTC) == stored.created_at
     assert explanation.steps[2].line == 12
@@ -266,11 +265,8 @@ async def test_link_that_never_brought_a_file_is_told_by_its_fault(
     world.states[PARENT] = failing(2)
     explanation = await explain("A")
     source = explanation.steps[0]
-    assert (outcome_of(explanation), state_of(explanation, "SOURCE"), source.code) == (
-        "NEVER_SEEN",
-        "STOPPED",
-        "HTTP_NOT_FOUND",
-    )
+    assert (outcome_of(explanation), source.code) == ("NEVER_SEEN", "HTTP_NOT_FOUND")
+    assert state_of(explanation, "SOURCE") == "STOPPED"
     assert source.time == world.states[PARENT].last_fetch.end_time
     for words in ("could not be fetched", "shop.example answered 404", "The next fetch is due at"):
         assert words in explanation.summary
@@ -312,45 +308,22 @@ async def test_link_that_cannot_be_asked_for_is_unknown(explain: Explain, world:
 async def test_rejected_offer_is_told_by_its_error_and_by_the_state_before(explain: Explain, world: World) -> None:
     world.load(1, lines={"A": [4]})
     world.load(2, lines={"A": [5]})
-    world.issues[2] = [
-        load_pb2.OfferError(
-            external_id="A",
-            level=load_pb2.ISSUE_LEVEL_ERROR,
-            kind=load_pb2.ISSUE_KIND_VALIDATION,
-            code="PRICE_INVALID",
-            line=5,
-            suggestion="Mend it.",
-        )
-    ]
+    world.report(2, "PRICE_INVALID", 5, suggestion="Mend it.")
     world.keep("A", 1)
     explanation = await explain("A")
-    assert (outcome_of(explanation), explanation.suggestion, state_of(explanation, "CHECKS")) == (
-        "REJECTED",
-        "Mend it.",
-        "STOPPED",
-    )
+    assert (outcome_of(explanation), state_of(explanation, "CHECKS")) == ("REJECTED", "STOPPED")
+    assert explanation.suggestion == "Mend it."
     assert "the state of load 1" in explanation.summary
     assert world.located == [2], "no more files are read than the one that has the offer"
 
 
 async def test_duplicate_is_told_by_all_its_lines(explain: Explain, world: World) -> None:
     world.load(1, lines={"A": [4, 6]})
-    world.issues[1] = [
-        load_pb2.OfferError(
-            external_id="A",
-            level=load_pb2.ISSUE_LEVEL_ERROR,
-            kind=load_pb2.ISSUE_KIND_DUPLICATE,
-            code="DUPLICATE_ID",
-            line=6,
-        )
-    ]
+    world.report(1, "DUPLICATE_ID", 6, "DUPLICATE")
     world.keep("A", 1)
     explanation = await explain("A")
-    assert (outcome_of(explanation), list(explanation.duplicate_lines), state_of(explanation, "CHECKS")) == (
-        "SEARCHABLE",
-        [6],
-        "WARNING",
-    )
+    assert (outcome_of(explanation), state_of(explanation, "CHECKS")) == ("SEARCHABLE", "WARNING")
+    assert list(explanation.duplicate_lines) == [6]
 
 
 async def test_removed_offer_is_told_by_the_load_that_removed_it(explain: Explain, world: World) -> None:
@@ -365,11 +338,8 @@ async def test_removed_offer_is_told_by_the_load_that_removed_it(explain: Explai
     assert (outcome_of(explanation), explanation.task) == ("REMOVED", f"{PARENT}/tasks/3")
     for words in ("load 3 does not have the id “A”", "Load 1 had it on line 4", "Load 5, the newest, does not have it"):
         assert words in explanation.summary
-    assert (state_of(explanation, "OFFER"), state_of(explanation, "APPLIED"), state_of(explanation, "SEARCHABLE")) == (
-        "STOPPED",
-        "DONE",
-        "SKIPPED",
-    )
+    states = [state_of(explanation, stage) for stage in ("OFFER", "APPLIED", "SEARCHABLE")]
+    assert states == ["STOPPED", "DONE", "SKIPPED"]
     assert explanation.steps[-1].text == "The search does not have it any more."
 
 
@@ -379,25 +349,14 @@ async def test_removal_that_left_the_list_is_asked_for_by_its_number(explain: Ex
         world.load(number)
     world.keep("A", 1, "REMOVED")
     explanation = await explain("A")
-    assert (outcome_of(explanation), explanation.task, explanation.steps[2].code) == (
-        "REMOVED",
-        f"{PARENT}/tasks/1",
-        "FEED_ENDED",
-    )
+    assert (outcome_of(explanation), explanation.steps[2].code) == ("REMOVED", "FEED_ENDED")
+    assert explanation.task == f"{PARENT}/tasks/1"
 
 
 async def test_offer_that_came_back_is_told_by_the_load_that_refuses_it(explain: Explain, world: World) -> None:
     world.load(1)
     world.load(2, lines={"A": [4]})
-    world.issues[2] = [
-        load_pb2.OfferError(
-            external_id="A",
-            level=load_pb2.ISSUE_LEVEL_ERROR,
-            kind=load_pb2.ISSUE_KIND_VALIDATION,
-            code="PRICE_INVALID",
-            line=4,
-        )
-    ]
+    world.report(2, "PRICE_INVALID", 4)
     world.keep("A", 1, "REMOVED")
     explanation = await explain("A")
     assert (outcome_of(explanation), explanation.task) == ("REJECTED", f"{PARENT}/tasks/2")
@@ -409,11 +368,8 @@ async def test_failed_load_is_told_with_its_fault_and_what_stays(explain: Explai
     world.load(2, "FAILED", error_code="MALFORMED_XML", error_message="A & stands alone.", error_line=5, error_column=3)
     world.keep("A", 1)
     explanation = await explain("A")
-    assert (outcome_of(explanation), state_of(explanation, "FILE"), explanation.steps[1].line) == (
-        "LOAD_FAILED",
-        "STOPPED",
-        5,
-    )
+    assert (outcome_of(explanation), state_of(explanation, "FILE")) == ("LOAD_FAILED", "STOPPED")
+    assert explanation.steps[1].line == 5
     assert "the state of load 1" in explanation.summary
 
 
