@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, TypeVar
 
+from google.protobuf.message import Message
+
+from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption
 from classifeed_cli.platform.installation import Installation
 from classifeed_cli.terminal.output import JsonOption, Output
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from classifeed_client import Client, IndexClient, JobClient, ModerationClient, PictureClient
 
 T = TypeVar("T")
+MessageT = TypeVar("MessageT", bound=Message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,11 @@ class Session:
     out: Output
     data: Path | None = None
     address: str | None = None
+
+    def show(self, view: Callable[[Output, MessageT], None], message: MessageT) -> None:
+        """Print a message: by `view` for people, as the command's JSON document with --json."""
+        view(self.out, message)
+        self.out.document(document_of(message))
 
     def client(self) -> Client:
         """Return a client of the public APIs; close it, or use it in a `with` block.

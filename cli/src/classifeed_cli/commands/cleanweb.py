@@ -23,9 +23,7 @@ def register(app: typer.Typer) -> None:
 
 @_app.command()
 @with_session
-def queues(
-    session: Session,
-) -> None:
+def queues(session: Session) -> None:
     """List the projects: the texts that wait, since when, and the number of reviewers."""
     out = session.out
     with session.moderation_client() as client:
@@ -42,11 +40,8 @@ def claim(
     reviewer: _Reviewer,
 ) -> None:
     """Lease the oldest text of a project and print it, with the instructions and the possible verdicts."""
-    out = session.out
     with session.moderation_client() as client:
-        review = client.claim_review(project, reviewer)
-    show_review(out, review)
-    out.document(document_of(review))
+        session.show(show_review, client.claim_review(project, reviewer))
 
 
 @_app.command()

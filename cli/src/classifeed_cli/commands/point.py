@@ -76,7 +76,6 @@ def add(
     point_id: Annotated[str, typer.Option("--id", help="The point's uuid, chosen here.", callback=_point_id)] = "",
 ) -> None:
     """Create a point. It is served once its text is approved."""
-    out = session.out
     request = point_service_pb2.CreatePointRequest(
         point_id=point_id or str(uuid.uuid4()),
         author=_author(author, role),
@@ -86,24 +85,15 @@ def add(
         region_ids=region or [],
     )
     with session.moderation_client() as client:
-        point = client.create_point(request)
-    show_point(out, point)
-    out.document(document_of(point))
+        session.show(show_point, client.create_point(request))
 
 
 @_app.command()
 @with_session
-def show(
-    session: Session,
-    point_id: _Id,
-    any_status: _Any = False,
-) -> None:
+def show(session: Session, point_id: _Id, any_status: _Any = False) -> None:
     """Print a point with its comments."""
-    out = session.out
     with session.moderation_client() as client:
-        point = client.get_point(f"points/{point_id}", any_status=any_status)
-    show_point(out, point)
-    out.document(document_of(point))
+        session.show(show_point, client.get_point(f"points/{point_id}", any_status=any_status))
 
 
 @_app.command("list")
@@ -118,21 +108,11 @@ def list_points(
     """List the points of an area, oldest first."""
     out = session.out
     south_west, _, north_east = area.partition(":")
+    request = point_service_pb2.ListPointsRequest(
+        south_west=_read_place(south_west), north_east=_read_place(north_east), tags=tag or [], any_status=any_status
+    )
     with session.moderation_client() as client:
-
-        def ask(size: int, token: str) -> point_service_pb2.ListPointsResponse:
-            return client.list_points(
-                point_service_pb2.ListPointsRequest(
-                    south_west=_read_place(south_west),
-                    north_east=_read_place(north_east),
-                    tags=tag or [],
-                    any_status=any_status,
-                    page_size=size,
-                    page_token=token,
-                )
-            )
-
-        found = collect(ask, "points", limit)
+        found = collect(client.list_points, request, "points", limit)
     out.rows(POINTS, found.points, more_than=limit if found.next_page_token else None)
     out.document(document_of(found))
 
@@ -148,14 +128,11 @@ def comment(
     request: Annotated[str, typer.Option("--request", help="Id of the request; a repeated one adds nothing.")] = "",
 ) -> None:
     """Add a comment to a point. It is served once its text is approved."""
-    out = session.out
     message = point_service_pb2.AddCommentRequest(
         parent=f"points/{point_id}", author=_author(author, role), text=text, request_id=request or uuid.uuid4().hex
     )
     with session.moderation_client() as client:
-        added = client.add_comment(message)
-    show_comment(out, added)
-    out.document(document_of(added))
+        session.show(show_comment, client.add_comment(message))
 
 
 @_app.command()
@@ -167,20 +144,13 @@ def vote(
     author: _Author = "operator",
 ) -> None:
     """Vote on whether the event of a point is still there; a later vote of the author replaces this one."""
-    out = session.out
     with session.moderation_client() as client:
-        point = client.vote(f"points/{point_id}", author, is_there=is_there)
-    show_point(out, point)
-    out.document(document_of(point))
+        session.show(show_point, client.vote(f"points/{point_id}", author, is_there=is_there))
 
 
 @_app.command()
 @with_session
-def remove(
-    session: Session,
-    point_id: _Id,
-    yes: YesOption = False,
-) -> None:
+def remove(session: Session, point_id: _Id, yes: YesOption = False) -> None:
     """Remove a point with its comments."""
     out = session.out
     confirm(out, f"Remove point {point_id} with its comments?", yes=yes)

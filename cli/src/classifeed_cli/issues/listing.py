@@ -43,13 +43,7 @@ def list_groups(out: Output, client: Client, load: task_pb2.Task, request: Reque
 
 def list_issues(out: Output, client: Client, load: task_pb2.Task, request: Request, limit: int) -> int:
     """Print issues one by one, in the order of the file, and the JSON document."""
-
-    def ask(size: int, token: str) -> task_service_pb2.ListOfferErrorsResponse:
-        page = Request(page_size=size, page_token=token)
-        page.MergeFrom(request)
-        return client.list_offer_errors(page)
-
-    found = collect(ask, "errors", limit)
+    found = collect(client.list_offer_errors, request, "errors", limit)
     show_errors(out, list(found.errors))
     if found.next_page_token:
         out.say(f"… more than {limit}; increase --limit to see more, or write all to a file with --xlsx or --csv")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classifeed.feeds.v1 import task_pb2
+from classifeed.feeds.v1 import feed_source_service_pb2, task_pb2
 from classifeed_cli.commands.feed.completion import FailOnRejectedOption, end_fetch
 from classifeed_cli.commands.feed.loading import fetch_feed
 from classifeed_cli.exit_codes import ExitCode
@@ -64,7 +64,10 @@ def fetches(
     name = feed_name(seller, namespace)
     with session.client() as client:
         found = collect(
-            lambda size, token: client.list_fetches(name, page_size=size, page_token=token), "fetches", limit
+            lambda page: client.list_fetches(name, page_size=page.page_size, page_token=page.page_token),
+            feed_source_service_pb2.ListFetchesRequest(),
+            "fetches",
+            limit,
         )
     if found.fetches:
         out.rows(FETCHES, found.fetches)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from classifeed.feeds.v1 import feed_pb2, task_pb2
+from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, task_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.commands.feed.completion import FailOnRejectedOption, end_fetch
 from classifeed_cli.commands.feed.loading import fetch_first, follow_removal
@@ -30,7 +30,6 @@ from classifeed_cli.options import NamespaceOption, SellerOption, feed_options
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.terminal.confirmation import YesOption, confirm, is_terminal
-from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.feed import FEEDS, show_feed
 from classifeed_cli.views.task import show_task
 from classifeed_client import ApiError, Client, Refused, feed_name, seller_name
@@ -110,7 +109,12 @@ def list_feeds(
     out = session.out
     parent = seller_name(seller)
     with session.client() as client:
-        found = collect(lambda size, token: client.list_feeds(parent, page_size=size, page_token=token), "feeds", limit)
+        found = collect(
+            lambda page: client.list_feeds(parent, page_size=page.page_size, page_token=page.page_token),
+            feed_service_pb2.ListFeedsRequest(),
+            "feeds",
+            limit,
+        )
     if found.feeds:
         out.rows(FEEDS, found.feeds)
         if found.next_page_token:
@@ -157,7 +161,7 @@ def change(
         raise CommandError(ExitCode.USAGE, "USAGE", "nothing to change: name at least one setting (see --help)")
     with session.client() as client:
         feed = client.update_feed(name, settings, paths)
-    _print(session.out, feed)
+    session.show(show_feed, feed)
 
 
 @with_session
@@ -223,19 +227,10 @@ def _feed_command(call: Callable[[Client, str], feed_pb2.Feed]) -> Callable[...,
     """Return a command that makes one call for a feed, and prints the feed of the response."""
 
     @with_session
-    def command(
-        session: Session,
-        seller: SellerOption,
-        namespace: NamespaceOption = "default",
-    ) -> None:
+    def command(session: Session, seller: SellerOption, namespace: NamespaceOption = "default") -> None:
         name = feed_name(seller, namespace)
         with session.client() as client:
             feed = call(client, name)
-        _print(session.out, feed)
+        session.show(show_feed, feed)
 
     return command
-
-
-def _print(out: Output, feed: feed_pb2.Feed) -> None:
-    show_feed(out, feed)
-    out.document(document_of(feed))

@@ -79,11 +79,7 @@ def trigger(
 
 
 @with_session
-def cancel(
-    session: Session,
-    job_id: JobArgument,
-    service: ServiceOption = "",
-) -> None:
+def cancel(session: Session, job_id: JobArgument, service: ServiceOption = "") -> None:
     """Stop a job: a queued one at once, a running one at its next safe point."""
     out = session.out
     with session.job_client() as client:

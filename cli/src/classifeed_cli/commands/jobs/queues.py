@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, TypeVar
 
 import typer
@@ -32,10 +33,7 @@ def register(group: typer.Typer) -> None:
 
 
 @with_session
-def queues(
-    session: Session,
-    service: ServiceOption = "",
-) -> int:
+def queues(session: Session, service: ServiceOption = "") -> int:
     """List the queues: waiting and running jobs, and the number of processes that run them."""
     return _list(session, service, "queues", lambda client: client.list_queues, QUEUES)
 
@@ -58,11 +56,7 @@ def pause(
 
 
 @with_session
-def resume(
-    session: Session,
-    queue: QueueArgument,
-    service: ServiceOption = "",
-) -> None:
+def resume(session: Session, queue: QueueArgument, service: ServiceOption = "") -> None:
     """Resume a queue: its jobs start again."""
     _change(session, service, queue, JobClient.resume_queue, _pause_message)
 
@@ -93,23 +87,13 @@ def limit(
 
 
 @with_session
-def workers(
-    session: Session,
-    service: ServiceOption = "",
-) -> int:
+def workers(session: Session, service: ServiceOption = "") -> int:
     """List the processes that run jobs: their queues, and when they renewed their lease."""
-
-    def ask(client: JobClient) -> Callable[[str], Sequence[job_pb2.Worker]]:
-        return lambda name: _all_workers(client, name)
-
-    return _list(session, service, "workers", ask, WORKERS)
+    return _list(session, service, "workers", lambda client: partial(_all_workers, client), WORKERS)
 
 
 @with_session
-def locks(
-    session: Session,
-    service: ServiceOption = "",
-) -> int:
+def locks(session: Session, service: ServiceOption = "") -> int:
     """List the lock keys, with the job that holds each and since when."""
     return _list(session, service, "locks", lambda client: client.get_locks, LOCKS)
 
@@ -133,10 +117,8 @@ def _list(
 
 
 def _all_workers(client: JobClient, service: str) -> Sequence[job_pb2.Worker]:
-    def page(size: int, token: str) -> job_service_pb2.ListWorkersResponse:
-        return client.list_workers(service, job_service_pb2.ListWorkersRequest(page_size=size, page_token=token))
-
-    return collect(page, "workers", sys.maxsize).workers
+    request = job_service_pb2.ListWorkersRequest()
+    return collect(partial(client.list_workers, service), request, "workers", sys.maxsize).workers
 
 
 def _pause_message(queue: job_pb2.Queue) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal, cast
 
 import typer
@@ -67,16 +68,9 @@ def list_jobs(
     if state is not None:
         wanted.status = cast(job_pb2.JobStatus, job_pb2.JobStatus.Value(f"JOB_STATUS_{state.upper()}"))
     with session.job_client() as client:
-
-        def ask(name: str) -> job_service_pb2.ListJobsResponse:
-            def page(size: int, token: str) -> job_service_pb2.ListJobsResponse:
-                request = job_service_pb2.ListJobsRequest(page_size=size, page_token=token)
-                request.MergeFrom(wanted)
-                return client.list_jobs(name, request)
-
-            return collect(page, "jobs", limit)
-
-        responses = ask_all(choose(client, service), ask)
+        responses = ask_all(
+            choose(client, service), lambda name: collect(partial(client.list_jobs, name), wanted, "jobs", limit)
+        )
     jobs = [Owned(name, job) for name, page in responses.by_service.items() for job in page.jobs]
     jobs.sort(key=lambda each: each.item.create_time.ToNanoseconds(), reverse=True)
     has_more = len(jobs) > limit or any(page.next_page_token for page in responses.by_service.values())

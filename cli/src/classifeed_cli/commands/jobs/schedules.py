@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Final
 
 import typer
@@ -42,15 +43,11 @@ def list_schedules(
     """List the schedules, and when each enqueues its next job."""
     out = session.out
     with session.job_client() as client:
-
-        def ask(name: str) -> job_service_pb2.ListSchedulesResponse:
-            def page(size: int, token: str) -> job_service_pb2.ListSchedulesResponse:
-                request = job_service_pb2.ListSchedulesRequest(page_size=size, page_token=token)
-                return client.list_schedules(name, request)
-
-            return collect(page, "schedules", limit)
-
-        responses = ask_all(choose(client, service), ask)
+        request = job_service_pb2.ListSchedulesRequest()
+        responses = ask_all(
+            choose(client, service),
+            lambda name: collect(partial(client.list_schedules, name), request, "schedules", limit),
+        )
     found = [Owned(name, schedule) for name, page in responses.by_service.items() for schedule in page.schedules]
     out.rows(SCHEDULES if out.edge is not None else WIDE_SCHEDULES, found)
     if any(page.next_page_token for page in responses.by_service.values()):

@@ -13,6 +13,8 @@ from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.moderation import show_appeals, show_decision
 
+_Number = Annotated[int, typer.Argument(min=1, help="Number of the appeal.")]
+
 
 def register(group: typer.Typer) -> None:
     """Add the commands."""
@@ -43,11 +45,7 @@ def appeals(
     """List the appeals without a decision, oldest first."""
     out = session.out
     with session.moderation_client() as client:
-
-        def ask(size: int, token: str) -> moderation_service_pb2.ListAppealsResponse:
-            return client.list_appeals(moderation_service_pb2.ListAppealsRequest(page_size=size, page_token=token))
-
-        found = collect(ask, "appeals", limit)
+        found = collect(client.list_appeals, moderation_service_pb2.ListAppealsRequest(), "appeals", limit)
     show_appeals(out, found.appeals)
     if found.next_page_token:
         out.say(f"… more than {limit}; increase --limit to see more")
@@ -55,22 +53,16 @@ def appeals(
 
 
 @with_session
-def response(
-    session: Session,
-    number: Annotated[int, typer.Argument(min=1, help="Number of the appeal.")],
-) -> None:
+def response(session: Session, number: _Number) -> None:
     """Print the outcome of an appeal, in words for its author."""
-    out = session.out
     with session.moderation_client() as client:
-        found = client.get_appeal(number)
-    out.say(found.response)
-    out.document(document_of(found))
+        session.show(lambda out, found: out.say(found.response), client.get_appeal(number))
 
 
 @with_session
 def decide(
     session: Session,
-    number: Annotated[int, typer.Argument(min=1, help="Number of the appeal.")],
+    number: _Number,
     reviewer: Annotated[
         str, typer.Option("--reviewer", help="Reviewer who decides; not the one of the first decision.")
     ],
@@ -79,12 +71,9 @@ def decide(
     words: Annotated[str, typer.Option("--response", help="Sentences for the author.")] = "",
 ) -> None:
     """Decide an appeal."""
-    out = session.out
     status = subject_pb2.MODERATION_STATUS_APPROVED if is_approved else subject_pb2.MODERATION_STATUS_DISAPPROVED
     request = moderation_service_pb2.DecideAppealRequest(
         appeal_id=number, status=status, reviewer=reviewer, rule=rule, response=words
     )
     with session.moderation_client() as client:
-        decision = client.decide_appeal(request)
-    show_decision(out, decision)
-    out.document(document_of(decision))
+        session.show(show_decision, client.decide_appeal(request))

@@ -73,8 +73,7 @@ def rejudge(
     with session.moderation_client() as client:
         begun = _begin(client, kind, dry_run=dry_run) if not request else client.get_rejudgement(request)
         done = _wait(client, begun, timeout)
-    show_rejudgement(out, done)
-    out.document(document_of(done))
+    session.show(show_rejudgement, done)
 
 
 def _versioned(client: ModerationClient, key: str) -> str:

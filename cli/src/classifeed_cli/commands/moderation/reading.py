@@ -66,10 +66,7 @@ def pending(
 
 
 @with_session
-def show(
-    session: Session,
-    key: KeyArgument,
-) -> None:
+def show(session: Session, key: KeyArgument) -> None:
     """Print a text, the state of its moderation, and every decision about it."""
     out = session.out
     with session.moderation_client() as client:
@@ -87,13 +84,11 @@ def check(
     region: Annotated[list[int] | None, typer.Option(min=1, help="Region, nearest first; may be repeated.")] = None,
 ) -> int:
     """Check a text without storing anything: print its decision. Exit code 1 unless it would be approved."""
-    out = session.out
     written = sys.stdin.read() if text == "-" else text
     request = moderation_service_pb2.CheckTextRequest(text=written, kind=kind.label, region_ids=region or [])
     with session.moderation_client() as client:
         checked = client.check_text(request)
-    show_check(out, checked)
-    out.document(document_of(checked))
+    session.show(show_check, checked)
     return ExitCode.DONE if checked.status == APPROVED else ExitCode.REFUSED
 
 
@@ -116,9 +111,6 @@ def figures(
 def _list_pending(
     client: ModerationClient, wanted: moderation_service_pb2.ListPendingRequest, kind: Kind, limit: int
 ) -> moderation_service_pb2.ListPendingResponse:
-    def ask(size: int, token: str) -> moderation_service_pb2.ListPendingResponse:
-        request = moderation_service_pb2.ListPendingRequest(kind=kind.label, page_size=size, page_token=token)
-        request.MergeFrom(wanted)
-        return client.list_pending(request)
-
-    return collect(ask, "subjects", limit)
+    request = moderation_service_pb2.ListPendingRequest(kind=kind.label)
+    request.MergeFrom(wanted)
+    return collect(client.list_pending, request, "subjects", limit)

@@ -66,8 +66,7 @@ def change(
         content.price.currency_code = currency
     with session.client() as client:
         offer = client.update_offer(offer_name(seller, namespace, external_id), content, paths, version=version)
-    show_offer(session.out, offer)
-    session.out.document(document_of(offer))
+    session.show(show_offer, offer)
 
 
 @with_session

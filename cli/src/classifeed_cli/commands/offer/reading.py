@@ -33,15 +33,9 @@ def list_offers(
 ) -> None:
     """List the offers of a namespace by external id; removed ones are left out."""
     out = session.out
-    parent = feed_name(seller, namespace)
+    request = offer_service_pb2.ListOffersRequest(parent=feed_name(seller, namespace))
     with session.client() as client:
-
-        def ask(size: int, token: str) -> offer_service_pb2.ListOffersResponse:
-            return client.list_offers(
-                offer_service_pb2.ListOffersRequest(parent=parent, page_size=size, page_token=token)
-            )
-
-        found = collect(ask, "offers", limit)
+        found = collect(client.list_offers, request, "offers", limit)
     if found.offers:
         out.rows(OFFERS, found.offers, more_than=limit if found.next_page_token else None)
     else:
@@ -50,32 +44,16 @@ def list_offers(
 
 
 @with_session
-def show(
-    session: Session,
-    seller: SellerArgument,
-    namespace: NamespaceArgument,
-    external_id: IdArgument,
-) -> None:
+def show(session: Session, seller: SellerArgument, namespace: NamespaceArgument, external_id: IdArgument) -> None:
     """Print one offer."""
-    out = session.out
     name = offer_name(seller, namespace, external_id)
     with session.client() as client:
-        offer = client.get_offer(name)
-    show_offer(out, offer)
-    out.document(document_of(offer))
+        session.show(show_offer, client.get_offer(name))
 
 
 @with_session
-def explain(
-    session: Session,
-    seller: SellerArgument,
-    namespace: NamespaceArgument,
-    external_id: IdArgument,
-) -> None:
+def explain(session: Session, seller: SellerArgument, namespace: NamespaceArgument, external_id: IdArgument) -> None:
     """Explain an offer: its stages from the line in the file to the search, or what stopped it and the fix."""
-    out = session.out
     name = offer_name(seller, namespace, external_id)
     with session.client() as client:
-        explanation = client.explain_offer(name)
-    show_explanation(out, explanation)
-    out.document(document_of(explanation))
+        session.show(show_explanation, client.explain_offer(name))

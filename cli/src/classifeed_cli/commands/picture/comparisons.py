@@ -34,11 +34,9 @@ def confirm_comparison(
     yes: YesOption = False,
 ) -> None:
     """Let a held comparison mark the pictures that no offer uses, or delete those that are marked already."""
-    out = session.out
     with session.picture_client() as client:
         known = next((each for each in client.list_comparisons() if each.comparison_id == number), None)
         what = count_words(known) if known else "the pictures"
-        confirm(out, f"Mark {what} that no offer uses, and delete those marked a day ago?", yes=yes)
+        confirm(session.out, f"Mark {what} that no offer uses, and delete those marked a day ago?", yes=yes)
         confirmed = client.confirm_comparison(number)
-    show_comparison(out, confirmed)
-    out.document(document_of(confirmed))
+    session.show(show_comparison, confirmed)

@@ -7,14 +7,14 @@ from typing import Annotated, Final
 
 import typer
 
-from classifeed.pictures.v1.picture_service_pb2 import ListSimilarRequest, ListSimilarResponse
+from classifeed.pictures.v1.picture_service_pb2 import ListSimilarRequest
 from classifeed_cli.commands.picture.options import picture_namespace
 from classifeed_cli.messages import document_of
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.terminal.wrapping import one_line
 from classifeed_cli.views.picture import SIMILAR, path_of
-from classifeed_client import PictureClient, seller_name
+from classifeed_client import seller_name
 
 _URLS: Final = 1000
 _MAX_DISTANCE: Final = 11
@@ -47,7 +47,7 @@ def similar(
     urls = _urls_of(session, seller) if seller else None
     with session.picture_client() as client:
         parts = [request] if urls is None else list(_parts(request, urls))
-        pages = [_search(client, part, limit + 1) for part in parts]
+        pages = [collect(client.list_similar, part, "pictures", limit + 1) for part in parts]
     nearest = sorted((picture for page in pages for picture in page.pictures), key=lambda each: each.distance)
     if nearest:
         session.out.rows(SIMILAR, nearest[:limit], more_than=limit if len(nearest) > limit else None)
@@ -75,12 +75,3 @@ def _parts(request: ListSimilarRequest, urls: Sequence[str]) -> Iterator[ListSim
         part = ListSimilarRequest(urls=urls[start : start + _URLS])
         part.MergeFrom(request)
         yield part
-
-
-def _search(client: PictureClient, request: ListSimilarRequest, limit: int) -> ListSimilarResponse:
-    def ask(size: int, token: str) -> ListSimilarResponse:
-        page = ListSimilarRequest(page_size=size, page_token=token)
-        page.MergeFrom(request)
-        return client.list_similar(page)
-
-    return collect(ask, "pictures", limit)

@@ -78,8 +78,7 @@ def rerun(
         )
         if not no_wait:
             loaded = follow_load(client, out, loaded.name, timeout)
-    show_task(out, loaded)
-    out.document(document_of(loaded))
+    session.show(show_task, loaded)
     if no_wait:
         look = f"classifeed task show {seller} {namespace} {loaded.task_id}"
         out.say(f"Follow it with:\n  {look}")

@@ -10,7 +10,6 @@ import typer
 from classifeed.feeds.v1 import task_pb2
 from classifeed_cli.commands.feed.loading import follow_load
 from classifeed_cli.exit_codes import ExitCode
-from classifeed_cli.messages import document_of
 from classifeed_cli.options import NamespaceArgument, SellerArgument
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.task import show_task
@@ -46,8 +45,7 @@ def _deciding(call: Callable[[Client, str], task_pb2.Task]) -> Callable[..., int
         name = task_name(seller, namespace, task)
         with session.client() as client:
             ended = follow_load(client, session.out, call(client, name).name, timeout)
-        show_task(session.out, ended)
-        session.out.document(document_of(ended))
+        session.show(show_task, ended)
         return ExitCode.DONE if ended.status == task_pb2.TASK_STATUS_SUCCEEDED else ExitCode.REFUSED
 
     return command

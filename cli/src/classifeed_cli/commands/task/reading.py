@@ -53,18 +53,10 @@ def list_tasks(
 
 
 @with_session
-def show(
-    session: Session,
-    seller: SellerArgument,
-    namespace: NamespaceArgument,
-    task: TaskArgument = LATEST,
-) -> None:
+def show(session: Session, seller: SellerArgument, namespace: NamespaceArgument, task: TaskArgument = LATEST) -> None:
     """Print one load."""
-    out = session.out
     with session.client() as client:
-        found = find_task(client, seller, namespace, task)
-    show_task(out, found)
-    out.document(document_of(found))
+        session.show(show_task, find_task(client, seller, namespace, task))
 
 
 @with_session
