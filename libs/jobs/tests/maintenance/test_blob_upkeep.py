@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
@@ -16,6 +15,7 @@ from classifeed_common.errors import Unavailable
 from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.background import running
 from classifeed_devkit.testing.imports import loaded_by
+from classifeed_devkit.testing.stores import open_store
 from classifeed_jobs import blobs as upkeep
 from classifeed_jobs.blobs import BlobVerification, blob_upkeep
 from classifeed_jobs.service import ServiceJobs
@@ -28,16 +28,8 @@ NO_GRACE_S = -5.0
 
 @pytest.fixture
 async def store(s3: EmbeddedS3) -> AsyncIterator[BlobStore]:
-    store = BlobStore(
-        endpoint=s3.endpoint,
-        access_key=s3.access_key,
-        secret_key=s3.secret_key,
-        bucket=f"t-{uuid.uuid4().hex[:12]}",
-        owner="pictures",
-    )
-    await store.open()
-    yield store
-    await store.close()
+    async with open_store(s3, owner="pictures") as store:
+        yield store
 
 
 @pytest.fixture

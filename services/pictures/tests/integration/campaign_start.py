@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from typing import Final
 from uuid import uuid4
 
-from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
 from classifeed_common.kafka import Cluster, KafkaProducer
 from classifeed_devkit.embedded.kafka import EmbeddedKafka
 from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.stores import make_store
 from classifeed_pictures.bootstrap import prepare
 from classifeed_pictures.parts.tuning import Tuning
 from classifeed_pictures.settings import PicturesSettings
@@ -52,13 +52,7 @@ async def make_campaign(
     assert unknown == set(), "a process would ignore them"
     await prepare(PicturesSettings(kafka_bootstrap=kafka.bootstrap))
     await until(lambda: all_at_ends(database, kafka.bootstrap))
-    blobs = BlobStore(
-        endpoint=s3.endpoint,
-        access_key=s3.access_key,
-        secret_key=s3.secret_key,
-        bucket=settings["BUCKET"],
-        owner="pictures",
-    )
+    blobs = make_store(s3, settings["BUCKET"], "pictures")
     await blobs.open()
     producer = KafkaProducer(kafka.bootstrap, client_id="test")
     await producer.start()

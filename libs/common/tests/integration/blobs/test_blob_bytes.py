@@ -19,9 +19,8 @@ from classifeed_common.errors import Unavailable
 from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.settings import ServiceSettings
 from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.stores import make_store, open_store
 from classifeed_devkit.testing.tcp_proxy import MakeProxy
-
-from .stores import make_store
 
 CONTENT = os.urandom(300_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -36,10 +35,8 @@ def bucket() -> str:
 
 @pytest.fixture
 async def store(s3: EmbeddedS3, bucket: str) -> AsyncIterator[BlobStore]:
-    store = make_store(s3, bucket, "pictures")
-    await store.open()
-    yield store
-    await store.close()
+    async with open_store(s3, bucket, "pictures") as store:
+        yield store
 
 
 def spoil(s3: EmbeddedS3, bucket: str, content: bytes) -> None:

@@ -16,8 +16,7 @@ from classifeed_common.db import Database, ddl
 from classifeed_common.errors import Unavailable
 from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.locks import comes_to_wait
-
-from .stores import make_store
+from classifeed_devkit.testing.stores import make_store, open_store
 
 
 def made(folder: Path, content: bytes) -> tuple[Path, str]:
@@ -28,10 +27,8 @@ def made(folder: Path, content: bytes) -> tuple[Path, str]:
 
 @pytest.fixture
 async def store(s3: EmbeddedS3) -> AsyncIterator[BlobStore]:
-    store = make_store(s3)
-    await store.open()
-    yield store
-    await store.close()
+    async with open_store(s3) as store:
+        yield store
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 
 from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.recovery import until
+from classifeed_devkit.testing.stores import make_store
 from classifeed_devkit.testing.tcp_proxy import MakeProxy
-
-from .stores import make_store
 
 MANY_BYTES = 40_000_000
 HELD_BYTES = 4_000_000

@@ -14,8 +14,7 @@ import pytest
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore, BlobSweeper
 from classifeed_common.db import Database, ddl
 from classifeed_devkit.embedded.s3 import EmbeddedS3
-
-from .stores import make_store
+from classifeed_devkit.testing.stores import make_store
 
 MakeStore = Callable[[str], BlobStore]
 NO_GRACE_S = -5.0

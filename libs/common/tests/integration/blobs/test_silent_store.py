@@ -17,10 +17,10 @@ from classifeed_common.errors import Unavailable
 from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.campaigns import in_campaigns
 from classifeed_devkit.testing.recovery import RECOVERY_LIMIT_S, Stopwatch, until
+from classifeed_devkit.testing.stores import open_store
 from classifeed_devkit.testing.tcp_proxy import MakeProxy, TcpProxy
 
 from .slow_store import serve_store
-from .stores import make_store
 
 MANY_BYTES = 40_000_000
 
@@ -33,10 +33,8 @@ def proxy(s3: EmbeddedS3, tcp_proxy: MakeProxy) -> TcpProxy:
 
 @pytest.fixture
 async def store(s3: EmbeddedS3, proxy: TcpProxy) -> AsyncIterator[BlobStore]:
-    store = make_store(s3, endpoint=f"http://{proxy.address}")
-    await store.open()
-    yield store
-    await store.close()
+    async with open_store(s3, endpoint=f"http://{proxy.address}") as store:
+        yield store
 
 
 def made(folder: Path, size_bytes: int) -> tuple[Path, str]:

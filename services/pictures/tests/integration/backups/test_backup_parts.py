@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import AsyncMock
-from uuid import uuid4
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -23,6 +22,7 @@ from classifeed_common.kafka import Cluster, KafkaProducer, Message
 from classifeed_common.outbox import Outbox
 from classifeed_devkit.embedded.kafka import EmbeddedKafka
 from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.stores import make_store
 from classifeed_devkit.testing.topics import MakeTopic
 from classifeed_imaging.model import Decoded
 from classifeed_pictures.app.backups.make_backup import MakeBackup
@@ -123,9 +123,7 @@ async def test_what_no_event_brings_again_is_in_the_backup(
     topic = await make_topic()
     await processor.rows(CHANGES, topic)
     await processor.rows("UPDATE pictures SET holdings = '\\xffff' WHERE url_hash = %s RETURNING 1", hash_of(3))
-    blobs = BlobStore(
-        endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=f"b-{uuid4().hex[:12]}"
-    )
+    blobs = make_store(s3)
     await blobs.open()
     async with bucket_at(s3, blobs) as bucket:
         [_ async for _ in MakeBackup(database, bucket, str, tmp_path, 1)()]

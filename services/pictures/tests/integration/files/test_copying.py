@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,6 +16,8 @@ from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.errors import ResourceExhausted
 from classifeed_devkit.embedded.s3 import EmbeddedS3
+from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.stores import open_store
 from classifeed_imaging.model import Decoded, SizeSpec, Version
 from classifeed_pictures.app.files.copy_picture import copy_picture, delete_picture
 from classifeed_pictures.app.files.resize_picture import ResizePicture
@@ -100,22 +102,20 @@ def _copy_to(info: PictureInfo, namespace: str, *, attempt: int = 2, number: int
     return CopyOrder(url="u", url_hash=hash_of(number), source=info, namespace=namespace, attempt=attempt)
 
 
+@asynccontextmanager
+async def stored_pictures(database: Database, s3: EmbeddedS3, *namespaces: Namespace) -> AsyncIterator[Store]:
+    """Yield a store with these namespaces over a database and a new bucket."""
+    async with open_store(s3, owner="pictures") as blobs:
+        async with database.transaction() as tx:
+            for namespace in namespaces:
+                await put_namespace(tx, namespace)
+        yield Store(database, blobs, Maker())
+
+
 @pytest.fixture
-async def store(migrated_database: Callable[..., Any], s3: EmbeddedS3) -> Any:
-    database = await migrated_database("classifeed_pictures")
-    blobs = BlobStore(
-        endpoint=s3.endpoint,
-        access_key=s3.access_key,
-        secret_key=s3.secret_key,
-        bucket=f"pictures-{database.schema.replace('_', '-')}",
-        owner="pictures",
-    )
-    await blobs.open()
-    async with database.transaction() as tx:
-        for namespace in (OFFERS, SAME, WIDER):
-            await put_namespace(tx, namespace)
-    yield Store(database, blobs, Maker())
-    await blobs.close()
+async def store(migrated_database: MigratedDatabase, s3: EmbeddedS3) -> AsyncIterator[Store]:
+    async with stored_pictures(await migrated_database("classifeed_pictures"), s3, OFFERS, SAME, WIDER) as store:
+        yield store
 
 
 async def test_what_is_put_can_be_read_in_every_version(store: Store) -> None:

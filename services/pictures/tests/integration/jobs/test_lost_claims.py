@@ -11,9 +11,8 @@ import pytest
 
 from classifeed.pictures.v1.orders_pb2 import CopyOrder, DownloadOrder
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
-from classifeed_common.blobs import BlobStore
 from classifeed_common.clock import SystemClock
-from classifeed_common.db import Database, Tx
+from classifeed_common.db import Tx
 from classifeed_common.fetch import Fetched, FetchRequest
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.outbox import Outbox
@@ -27,9 +26,8 @@ from classifeed_pictures.app.files.resize_picture import ResizePicture
 from classifeed_pictures.app.files.store_picture import StorePicture
 from classifeed_pictures.jobs import download, resize
 from classifeed_pictures.jobs.orders import OrderArgs
-from classifeed_pictures.store.files.namespaces import put_namespace
 
-from ..files.test_copying import OFFERS, WIDER, Maker, Store
+from ..files.test_copying import OFFERS, WIDER, Maker, Store, stored_pictures
 from ..histories import hash_of
 
 Run = Callable[[str, DownloadOrder | CopyOrder], Awaitable[None]]
@@ -60,20 +58,8 @@ class LostContext:
 
 @pytest.fixture
 async def store(migrated_database: MigratedDatabase, s3: EmbeddedS3) -> AsyncIterator[Store]:
-    database: Database = await migrated_database("classifeed_pictures")
-    blobs = BlobStore(
-        endpoint=s3.endpoint,
-        access_key=s3.access_key,
-        secret_key=s3.secret_key,
-        bucket=f"pictures-{database.schema.replace('_', '-')}",
-        owner="pictures",
-    )
-    await blobs.open()
-    async with database.transaction() as tx:
-        for namespace in (OFFERS, WIDER):
-            await put_namespace(tx, namespace)
-    yield Store(database, blobs, Maker())
-    await blobs.close()
+    async with stored_pictures(await migrated_database("classifeed_pictures"), s3, OFFERS, WIDER) as store:
+        yield store
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +31,7 @@ from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
 from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.databases import MigratedDatabase
+from classifeed_devkit.testing.stores import open_store
 from classifeed_jobs import JobStore
 from classifeed_processor.app.issues.pack_issues import pack_issues
 from classifeed_processor.app.issues.read_issues import ReadIssues
@@ -123,15 +123,8 @@ class Load:
 
 @pytest.fixture
 async def blobs(s3: EmbeddedS3) -> AsyncIterator[BlobStore]:
-    store = BlobStore(
-        endpoint=s3.endpoint,
-        access_key=s3.access_key,
-        secret_key=s3.secret_key,
-        bucket=f"issues-{uuid.uuid4().hex[:12]}",
-    )
-    await store.open()
-    yield store
-    await store.close()
+    async with open_store(s3) as store:
+        yield store
 
 
 @pytest.fixture

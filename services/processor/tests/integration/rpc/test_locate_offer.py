@@ -25,6 +25,7 @@ from classifeed_common.rpc.status import from_rpc_error
 from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_devkit.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.stores import make_store
 from classifeed_feeds.batches import RunAddress
 from classifeed_feeds.faults import FeedFault
 from classifeed_feeds.first_pass import scan_feed
@@ -97,7 +98,7 @@ async def service(
     tmp_path: Path,
 ) -> AsyncIterator[Service]:
     database = await migrated_database("classifeed_processor", "processor")
-    blobs = BlobStore(endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket="locate-test")
+    blobs = make_store(s3)
     await blobs.open()
     counting = CountingBlobs(blobs)
     locate_offer = LocateOffer(database, counting, tmp_path / "spool")

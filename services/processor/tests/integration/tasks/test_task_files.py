@@ -26,6 +26,7 @@ from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_devkit.testing.dying_store import DyingStore, run_until_killed
 from classifeed_devkit.testing.rpc import OpenChannel, StartServer
+from classifeed_devkit.testing.stores import make_store
 from classifeed_jobs import JobStore
 from classifeed_processor.app.issues.export_issues import ExportIssues
 from classifeed_processor.app.issues.read_issues import ReadIssues
@@ -47,11 +48,7 @@ async def store_of(s3: EmbeddedS3, bucket: str) -> AsyncIterator[Callable[[str],
     made: list[BlobStore] = []
 
     def make(owner: str) -> BlobStore:
-        made.append(
-            BlobStore(
-                endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=bucket, owner=owner
-            )
-        )
+        made.append(make_store(s3, bucket, owner))
         return made[-1]
 
     await make("").open()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from classifeed_common.blobs import BlobStore
 from classifeed_devkit.embedded.s3 import EmbeddedS3
@@ -24,3 +26,14 @@ def make_store(s3: EmbeddedS3, bucket: str = "", owner: str = "", endpoint: str 
         bucket=bucket or f"t-{uuid.uuid4().hex[:12]}",
         owner=owner,
     )
+
+
+@asynccontextmanager
+async def open_store(s3: EmbeddedS3, bucket: str = "", owner: str = "", endpoint: str = "") -> AsyncIterator[BlobStore]:
+    """Open a store of `make_store` during the block."""
+    store = make_store(s3, bucket, owner, endpoint)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
