@@ -36,6 +36,7 @@ from classifeed.feeds.v1.format_pb2 import FORMAT_FILE_KIND_SAMPLE, GetFormatFil
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import feeds, task_line
 from classifeed_common.db import Database
+from classifeed_devkit.testing.locks import comes_to_wait
 from classifeed_devkit.testing.rpc import OpenChannel
 from classifeed_devkit.testing.texts import check_that_nul_is_refused
 
@@ -236,20 +237,11 @@ async def test_change_waits_for_the_one_under_way_and_sees_it(api: Any, db: Data
         "create": lambda: api.stub.CreateFeed(creation()),
     }
 
-    async def is_waiting() -> bool:
-        async with db.connection() as connection:
-            cursor = await connection.execute(
-                "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-                " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-            )
-            return await cursor.fetchone() is not None
-
     async with db.transaction() as tx:
         await task_line.lock(tx, key)
         paused = await feeds.update(tx, replace(await feeds.get(tx, key), status=FEED_STATUS_PAUSED))
         call = asyncio.ensure_future(_outcome(calls[what]()))
-        while not await is_waiting():
-            assert not call.done()
+        assert await comes_to_wait(call, db, behind=tx)
     response = await call
     if what == "pause":
         assert response.version == paused.version

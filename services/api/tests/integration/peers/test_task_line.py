@@ -32,6 +32,7 @@ from classifeed_common.clock import FakeClock
 from classifeed_common.db import Database, fetch_named, load_queries
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.telemetry.tracing import context_of, entered, trace_ids
+from classifeed_devkit.testing.locks import comes_to_wait
 
 NAMESPACES = ("one", "two")
 SETTINGS = feed_pb2.FeedSettings(source=feed_pb2.FeedSource(url="https://shop.example/feed.yml"))
@@ -204,22 +205,11 @@ async def test_upload_waits_for_a_removal_under_way_and_stands_behind_it(
     db: Database, blobs: BlobStore, file: Path
 ) -> None:
     seller, key = Seller(db, blobs, file, random.Random(1)), NamespaceKey("shop", "one")
-
-    async def is_waiting() -> bool:
-        async with db.connection() as connection:
-            cursor = await connection.execute(
-                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-                " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-            )
-            [(waiting,)] = await cursor.fetchall()
-        return bool(waiting)
-
     async with db.transaction() as tx:
         await task_line.lock(tx, key)
         place = await task_line.next_place(tx, key)
         uploading = asyncio.create_task(seller._upload(key))
-        while not await is_waiting():
-            assert not uploading.done(), "it was stored next to the removal"
+        assert await comes_to_wait(uploading, db, behind=tx), "it was stored next to the removal"
         await task_line.insert_deletion(tx, FeedDeletion(key, place, 1))
     upload_id = await uploading
     async with db.transaction() as tx:
