@@ -28,6 +28,7 @@ from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
 from classifeed_devkit.testing.databases import TableBackup
 from classifeed_devkit.testing.rpc import OpenChannel, StartServer
+from classifeed_receiver.app.pushing.coalesce_writes import WriteCoalescer
 from classifeed_receiver.app.pushing.push_documents import PushDocuments
 from classifeed_receiver.app.pushing.put_schema import put_schema
 from classifeed_receiver.app.reading.read_elements import ReadElements
@@ -103,15 +104,24 @@ class Receiver:
         queue_poll_s: float = 0.25,
         limit_bytes: int = 512 * 1024,
         transactions: int = 2,
-        **pushing: Any,
+        compress_from_bytes: int = 2048,
+        **coalescing: Any,
     ) -> None:
         self.database = database
         self.clock = SystemClock()
         self.signal = CommitSignal()
         self.epochs = KnownEpochs(database, self.clock, refresh_s=epochs_refresh_s)
         self.push_documents = PushDocuments(
-            database, self.epochs, self.signal, limit_bytes=limit_bytes, transactions=transactions, **pushing
+            database,
+            self.epochs,
+            self.signal,
+            limit_bytes=limit_bytes,
+            transactions=transactions,
+            compress_from_bytes=compress_from_bytes,
         )
+        if coalescing:
+            write = self.push_documents._write
+            self.push_documents._coalescer = WriteCoalescer(write, transactions=transactions, **coalescing)
         self.read_elements = ReadElements(database, self.signal, self.clock, poll_s=queue_poll_s)
 
     async def push(self, *documents: RawDocument, client: str = "offers", known: Any = ()) -> list[Any]:

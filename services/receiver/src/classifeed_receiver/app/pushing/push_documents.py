@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final, TypedDict, Unpack
+from typing import Final
 
 import structlog
 
@@ -34,14 +34,6 @@ _NO_TRACES: Final[Mapping[int, str]] = {}
 _COMPRESS_FROM_BYTES: Final = 2048
 
 
-class Coalescing(TypedDict, total=False):
-    """Options of `WriteCoalescer`."""
-
-    coalesce_s: float
-    coalesce_documents: int
-    limit_s: float
-
-
 class PushDocuments:
     """Takes the pushed documents of all clients, and combines concurrent pushes into transactions.
 
@@ -52,7 +44,6 @@ class PushDocuments:
         limit_bytes: size of the largest accepted document.
         transactions: maximum number of concurrent transactions.
         compress_from_bytes: size from which on documents are kept compressed.
-        coalescing: further options of `WriteCoalescer`.
     """
 
     def __init__(
@@ -64,14 +55,13 @@ class PushDocuments:
         limit_bytes: int,
         transactions: int,
         compress_from_bytes: int = _COMPRESS_FROM_BYTES,
-        **coalescing: Unpack[Coalescing],
     ) -> None:
         self._database = database
         self._epochs = epochs
         self._signal = signal
         self._limit_bytes = limit_bytes
         self._compress_from_bytes = compress_from_bytes
-        self._coalescer = WriteCoalescer(self._write, transactions=transactions, **coalescing)
+        self._coalescer = WriteCoalescer(self._write, transactions=transactions)
 
     async def __call__(
         self,
