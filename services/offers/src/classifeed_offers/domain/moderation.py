@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from html import unescape
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsToJudge
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_common.splitting import split_by_size
+from classifeed_offers.domain.documents import plain_text
 from classifeed_offers.domain.offers import Namespace, OfferState, Status, digest_of
-
-_TAG: Final = re.compile(r"<[^<>]{0,2000}>")
 
 
 class Standing(NamedTuple):
@@ -94,18 +91,14 @@ class ByVerdicts:
         )
 
 
-def plain_text(text: str) -> str:
+def one_line(html: str) -> str:
     """Return a text without markup, on one line."""
-    if "<" in text:
-        text = _TAG.sub(" ", text)
-    if "&" in text:
-        text = unescape(text)
-    return " ".join(text.split())
+    return " ".join(plain_text(html).split())
 
 
 def hash_text(content: OfferContent) -> bytes:
     """Return the hash of an offer's text; markup and white space do not change it."""
-    return digest_of(f"{plain_text(content.title)}\0{plain_text(content.description)}".encode())
+    return digest_of(f"{one_line(content.title)}\0{one_line(content.description)}".encode())
 
 
 def text_to_judge(external_id: str, content: OfferContent, text_hash: bytes, content_version: int) -> OfferText:
@@ -113,8 +106,8 @@ def text_to_judge(external_id: str, content: OfferContent, text_hash: bytes, con
     return OfferText(
         external_id=external_id,
         text_hash=text_hash,
-        title=plain_text(content.title),
-        description=plain_text(content.description),
+        title=one_line(content.title),
+        description=one_line(content.description),
         content_version=content_version,
     )
 

@@ -20,7 +20,7 @@ from classifeed_offers.app.manual.delete_offer import delete_offer
 from classifeed_offers.app.texts.judge_texts import apply_outcomes
 from classifeed_offers.app.texts.request_texts import TextRequester
 from classifeed_offers.consumers.requests import reply_message
-from classifeed_offers.domain.moderation import ByVerdicts, hash_text, plain_text
+from classifeed_offers.domain.moderation import ByVerdicts, hash_text, one_line
 from classifeed_offers.domain.offers import hash_of
 
 from ...conftest import Load, Owner, Records
@@ -259,7 +259,7 @@ async def test_rows_from_before_texts_were_hashed_keep_what_they_show(shop: Shop
 
 
 def test_markup_and_spaces_do_not_make_another_text() -> None:
-    assert plain_text("A <b>big</b>&nbsp;lamp\n\n now") == "A big lamp now"
+    assert one_line("A <b>big</b>&nbsp;lamp\n\n now") == "A big lamp now"
     assert hash_text(OfferContent(title=" A  lamp")) == hash_text(OfferContent(title="A <i>lamp</i>"))
 
 
