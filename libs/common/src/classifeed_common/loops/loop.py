@@ -42,6 +42,7 @@ class Loop:
         clock: clock of the fault's duration; None: the system's.
 
     Attributes:
+        doing: name of the activity, which the work may change.
         fault: present fault of the work.
         stopping: event that ends the loop, for pauses inside the work.
     """
@@ -63,7 +64,7 @@ class Loop:
         self._work = work
         self._period_s = period_s
         self._name = name
-        self._doing = doing
+        self.doing = doing
         self._effect = effect
         self._backoff = backoff or Backoff(_FIRST_PAUSE_S, period_s)
         self._wake = wake
@@ -86,7 +87,7 @@ class Loop:
 
     def blocked(self) -> Mapping[str, str]:
         """Return why the work fails, once it has failed for a while."""
-        return self.fault.blocked(self._name, self._doing, self._effect)
+        return self.fault.blocked(self._name, self.doing, self._effect)
 
     def note_success(self) -> None:
         """Forget earlier faults. The loop does so after each round; work of many steps may do so after each step."""

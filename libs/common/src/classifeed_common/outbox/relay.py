@@ -32,6 +32,7 @@ _COUNT: Final = _SQL["count_waiting"]
 _FIRST_PAUSE_S: Final = 0.01
 _GATHER_S: Final = 0.1
 _STOP_GRACE_S: Final = 2.0
+_DOING: Final = "sending"
 
 
 class Relay(Looping):
@@ -76,13 +77,12 @@ class Relay(Looping):
         self._max_messages = max_messages
         self._cursor = OutboxCursor()
         self._was_empty = False
-        self._topics = ""
         self._idle = Backoff(_FIRST_PAUSE_S, max_idle_s)
         loop = Loop(
             self._send,
             period_s=max_idle_s,
             name=f"outbox shard {shard}",
-            doing="sending",
+            doing=_DOING,
             effect="Messages wait in the outbox",
             backoff=Backoff(_FIRST_PAUSE_S, max_backoff_s),
             wake=self._arrival,
@@ -90,17 +90,11 @@ class Relay(Looping):
             event="relay.blocked",
             clock=clock,
         )
-        self._fault = loop.fault
         self.loop = LeasedLoop(leases, f"outbox:{shard}", loop, on_gain=self._begin, grace_s=_STOP_GRACE_S)
 
     async def backlog(self) -> int:
         """Return the number of messages that wait to be sent. Read-only."""
         return int(await self._read_value(_COUNT))
-
-    def blocked(self) -> dict[str, str]:
-        """Return why this process, which has the lease, cannot send; for `Role.blocked`. Read-only."""
-        work = f"sending to {self._topics}" if self._topics else "sending"
-        return self._fault.blocked(f"outbox shard {self._shard}", work, "Messages wait in the outbox")
 
     def _begin(self, lease: Lease) -> None:
         _log.info("relay.begun", lease=lease.name, fence=lease.fence)
@@ -133,10 +127,11 @@ class Relay(Looping):
             self._cursor.removed(0, is_whole=True)
             return 0
         messages = [_message(row) for row in rows]
-        self._topics = ", ".join(sorted({message.topic for message in messages}))
-        with self._fault.waiting_for(f"Kafka to acknowledge {len(messages)} messages"):
+        loop = self.loop.loop
+        loop.doing = f"{_DOING} to {', '.join(sorted({message.topic for message in messages}))}"
+        with loop.fault.waiting_for(f"Kafka to acknowledge {len(messages)} messages"):
             await self._producer.send(messages, limit_s=None)
-        self._topics = ""
+        loop.doing = _DOING
         # Without the lease's guard: these messages are acknowledged, and a successor would only send them again.
         async with self._database.connection() as connection:
             await connection.execute(_REMOVE, {"shard": self._shard, "ids": [row[0] for row in rows]})
