@@ -95,7 +95,7 @@ class Housekeeping:
             name=f"chore {name}",
             doing=f"the chore {name} of the job tables",
             effect="The tables grow, and claims slow down",
-            backoff=Backoff(_FAULT_WAIT_S, _FAULT_WAIT_S),
+            backoff=Backoff(_FAULT_WAIT_S),
             event="reaper.chore.failed",
         )
 

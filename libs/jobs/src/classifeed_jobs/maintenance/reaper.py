@@ -21,6 +21,7 @@ from classifeed_jobs.maintenance.housekeeping import Housekeeping
 from classifeed_jobs.maintenance.retention import Retention
 from classifeed_jobs.metrics import REAPED
 from classifeed_jobs.model.failure_hooks import HookFailed, hook_tasks
+from classifeed_jobs.model.retry import FAULT_PAUSE_S
 from classifeed_jobs.model.task import Task
 from classifeed_jobs.server_time import server_time
 
@@ -33,7 +34,6 @@ _COUNT_LOST = _SQL["count_lost"]
 _BATCH = 500
 _SHORTEST_WAIT_S = 0.2
 _BLIND_WAIT_S = 0.5
-_LONGEST_AFTER_FAULT_S = 1.0
 # Tolerated delay of a poll, beyond the period.
 _LATE_S = 5.0
 _VAIN_POLLS = 3
@@ -77,14 +77,13 @@ class Reaper:
         self._grace = timedelta(seconds=grace_s)
         self._polled_at: datetime | None = None
         self._was_blind = False
-        fault_pause_s = min(_LONGEST_AFTER_FAULT_S, reaper_period_s)
         self._loop = Loop(
             self._poll,
             period_s=reaper_period_s,
             name="lost jobs",
             doing="requeueing lost jobs",
             effect="Jobs of processes that died do not run",
-            backoff=Backoff(fault_pause_s, fault_pause_s),
+            backoff=Backoff(min(FAULT_PAUSE_S, reaper_period_s)),
             on_fault=self._note_fault,
             event="reaper.failed",
         )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
+
+FAULT_PAUSE_S: Final = 1.0
+"""Longest pause of the engine's loops after a fault, in seconds."""
 
 
 class Backoff(Protocol):

@@ -16,6 +16,7 @@ from classifeed_common.pacing.backoff import Backoff
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.enqueue.store import JobStore
 from classifeed_jobs.model.job import JobRequest
+from classifeed_jobs.model.retry import FAULT_PAUSE_S
 from classifeed_jobs.schedule.schedules import Schedule, Schedules, ScheduleState, read_state
 
 _log = structlog.get_logger("classifeed_jobs.schedule.scheduler")
@@ -30,7 +31,6 @@ _BATCH: Final = 50
 _SLOTS_AT_ONCE: Final = 500
 _BY: Final = "schedule"
 _SHORTEST_WAIT_S: Final = 0.02
-_LONGEST_AFTER_FAULT_S: Final = 1.0
 _FIRST_WINDOW: Final = timedelta(minutes=1)
 
 
@@ -65,14 +65,13 @@ class Scheduler(Looping):
         self._schedules = schedules or Schedules()
         self._failed: dict[str, str] = {}  # reasons by name, in the current poll
         self._blocked: Mapping[str, str] = {}
-        fault_pause_s = min(_LONGEST_AFTER_FAULT_S, period_s)
         self.loop = Loop(
             self._poll,
             period_s=period_s,
             name="schedules",
             doing="enqueueing scheduled jobs",
             effect="Due schedules wait",
-            backoff=Backoff(fault_pause_s, fault_pause_s),
+            backoff=Backoff(min(FAULT_PAUSE_S, period_s)),
             event="scheduler.failed",
         )
 

@@ -62,7 +62,7 @@ class Heartbeat:
             name="leases",
             doing="renewing leases",
             effect="Running jobs go to other processes",
-            backoff=Backoff(_RETRY_S, _RETRY_S),
+            backoff=Backoff(_RETRY_S),
             wake=self._soon,
             event="worker.heartbeat.failed",
         )

@@ -144,9 +144,7 @@ class Worker:
             PoolerError: The database is behind a pooler in transaction mode.
         """
         self._is_traced = is_recorded()
-        [checked] = await race(
-            stop, retry(self._check_session, Backoff(_CHECK_WAIT_S, _CHECK_WAIT_S), self._note_check)
-        )
+        [checked] = await race(stop, retry(self._check_session, Backoff(_CHECK_WAIT_S), self._note_check))
         if not checked.cancelled() and (refused := checked.exception()) is not None:
             await self._session.close()
             raise refused

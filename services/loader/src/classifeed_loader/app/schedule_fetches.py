@@ -77,7 +77,7 @@ class FetchScheduler(Looping):
             name="fetches",
             doing="scheduling",
             effect="Feeds that are due wait",
-            backoff=Backoff(_FAULT_PAUSE_S, _FAULT_PAUSE_S),
+            backoff=Backoff(_FAULT_PAUSE_S),
             wake=self._woken,
             event="fetches.schedule.failed",
             clock=clock,
