@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
+
+from classifeed_common.processes import child_pids_of
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -34,17 +35,8 @@ def medians(rounds: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 def _tree(pid: int) -> Iterator[int]:
     yield pid
-    for child in _children(pid):
+    for child in child_pids_of(pid):
         yield from _tree(child)
-
-
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    with suppress(FileNotFoundError, ProcessLookupError):  # the process has just ended
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
-                found += map(int, (task / "children").read_text().split())
-    return found
 
 
 def _times(pid: int) -> list[float]:

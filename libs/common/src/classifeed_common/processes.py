@@ -93,7 +93,13 @@ def _read_stat(pid: int) -> list[str]:
 
 
 def children_of(pid: int) -> list[ProcessIdentity]:
-    """Return the direct children of a process; empty where the system does not report them.
+    """Return the running direct children of a process; empty where the system does not report them."""
+    found = map(ProcessIdentity.of, child_pids_of(pid))
+    return [child for child in found if child is not None]
+
+
+def child_pids_of(pid: int) -> list[int]:
+    """Return the direct children of a process, including those that have ended and are not reaped yet.
 
     The kernel lists a child under the thread that started it.
     """
@@ -101,5 +107,4 @@ def children_of(pid: int) -> list[ProcessIdentity]:
     for thread in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):
             listed += thread.read_text().split()
-    found = (ProcessIdentity.of(int(child)) for child in listed)
-    return [child for child in found if child is not None]
+    return [int(child) for child in listed]
