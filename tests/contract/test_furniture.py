@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from tools.furniture.__main__ import find
-from tools.furniture.areas import Finding, Module
+from tools.furniture.areas import ROOT, Finding, Module
 from tools.furniture.cache import find_cached
 from tools.furniture.folders import check_folders, check_mirrors
+from tools.furniture.rules import FAULT_LOOPS, fault_loops
 from tools.furniture.words import check_comments, check_prose
 
 _SERVICER = "from x_pb2_grpc import OfferServiceServicer\n"
@@ -55,6 +56,16 @@ def rules_broken(path: str, text: str) -> list[str]:
         ("SQL", f"{_API}/app/run_feed.py", "runs = list_runs", 'SQL = load_queries("classifeed_api.store")'),
         ("back-off", f"{_API}/app/run_feed.py", "pause_s = backoff.next_s()", "pause_s = min(pause_s * 2, 5)"),
         ("back-off", f"{_API}/app/run_feed.py", "wait_s = 2 * period_s", "self._wait_s = min(5, 2 ** attempts)"),
+        (
+            "fault loop", f"{_API}/app/run_feed.py",
+            "while rows:\n  try: f()\n  except ValueError: rows.pop()",
+            "while rows:\n  try: f()\n  except ValueError as e: log_fault(_log, 'feed.failed', e)",
+        ),
+        (
+            "fault loop", "libs/jobs/src/classifeed_jobs/worker/run.py",
+            "for row in rows:\n  try: f()\n  except ValueError: _log.info('row.failed')",
+            "while True:\n  if a:\n    try: f()\n    except ValueError: await asyncio.sleep(1)",
+        ),
         ("log event", f"{_API}/app/run_feed.py", '_log.info("feed.run.made", a=1)', '_log.info("a run was made", a=1)'),
         ("log event", f"{_API}/app/run_feed.py", 'self._log.info("feed.made")', 'self._log.info(f"feed.{what}")'),
         ("log event", f"{_API}/app/run_feed.py", 'log_fault(_log, "feed.failed", e)', 'log_fault(_log, "failed", e)'),
@@ -105,6 +116,17 @@ def test_a_rule_finds_what_breaks_it(rule: str, path: str, right: str, wrong: st
 )
 def test_the_place_of_a_module_counts(rule: str, path: str, text: str) -> None:
     assert rules_broken(path, text) == [rule]
+
+
+def test_loops_of_the_library_may_continue_after_faults() -> None:
+    text = "while True:\n  try: f()\n  except ValueError: await asyncio.sleep(1)"
+    assert not rules_broken("libs/common/src/classifeed_common/loops/retrying.py", text)
+    assert not rules_broken("services/api/tests/unit/test_run.py", text)
+
+
+@pytest.mark.parametrize("path", FAULT_LOOPS)
+def test_each_exception_of_fault_loops_is_needed(path: str) -> None:
+    assert list(fault_loops(Module.of(path, (ROOT / path).read_text())))
 
 
 def test_names_of_tests_and_stored_names_may_have_any_word() -> None:

@@ -58,6 +58,17 @@ _EVENT: Final = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)+")
 _LEVELS: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 _LINES: Final = 60
 _PAUSE: Final = re.compile(r"(self\.)?_?(\w+_)?(pause|backoff|wait)_s")
+_CONTINUING: Final = frozenset({"log_fault", "next_s", "sleep", "stay", "wait", "wait_for", "wait_for_event"})
+# Modules that may continue after a fault by a loop of their own, each with its reason.
+FAULT_LOOPS: Final[Mapping[str, str]] = {
+    "libs/client/src/classifeed_client/aio/loads.py": "repeats a watch within the timeout of the caller",
+    "libs/client/src/classifeed_client/loads.py": "repeats a watch within the timeout of the caller",
+    "libs/common/src/classifeed_common/kafka/consuming/attempts.py": "polls during pauses, to stay in its group",
+    "libs/common/src/classifeed_common/kafka/consuming/consumer.py": "reloads positions; a new assignment is no fault",
+    "libs/jobs/src/classifeed_jobs/enqueue/notifier.py": "ends once no wake is due, and does not repeat a failed one",
+    "services/moderation/src/classifeed_moderation/app/judging/judge_texts.py": "continues with the next texts",
+    "services/searcher/src/classifeed_searcher/engine/writing/worker.py": "waits for a lock; has no asyncio",
+}
 _CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -156,6 +167,24 @@ def _is_doubled(node: ast.AST) -> bool:
     is_power = isinstance(node.op, ast.Pow) and parts[0] == "2"
     is_doubled = isinstance(node.op, ast.Mult) and "2" in parts and any(map(_PAUSE.fullmatch, parts))
     return is_power or is_doubled
+
+
+def check_fault_loops(module: Module) -> Iterator[Finding]:
+    """Yield loops by hand that log a fault or pause after it, and continue."""
+    if module.path.parts[0] not in {"libs", "services"} or module.inner[:1] in ((), ("loops",)):
+        return
+    if str(module.path) not in FAULT_LOOPS:
+        for line in fault_loops(module):
+            yield Finding("fault loop", module, line, "Loop, LeasedLoop or retry; see CONTRIBUTING, Loops")
+
+
+def fault_loops(module: Module) -> Iterator[int]:
+    """Yield the lines of `while` loops with an `except` that logs or pauses."""
+    for loop in (node for node in module.nodes if isinstance(node, ast.While)):
+        handlers = (node for node in ast.walk(loop) if isinstance(node, ast.ExceptHandler))
+        calls = (node for handler in handlers for node in ast.walk(handler) if isinstance(node, ast.Call))
+        if any(_event_of(call) or ast.unparse(call.func).rpartition(".")[2] in _CONTINUING for call in calls):
+            yield loop.lineno
 
 
 def check_events(module: Module) -> Iterator[Finding]:
@@ -270,6 +299,7 @@ RULES: Final[Mapping[str, Callable[[Module], Iterator[Finding]]]] = {
     "composition": check_composition,
     "SQL": check_sql,
     "back-off": check_backoff,
+    "fault loop": check_fault_loops,
     "log event": check_events,
     "use case": check_use_cases,
     "variable": check_variables,
