@@ -17,7 +17,7 @@ from classifeed_searcher.app.suggest_query import suggest_query
 from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
 from classifeed_searcher.engine.fields import WrongValue
-from classifeed_searcher.engine.index import IndexReader, Ranked
+from classifeed_searcher.engine.index import Ranked, TantivyIndex
 from classifeed_searcher.engine.stored_hits import encode_response
 
 _DEFAULT_PAGE: Final = 20
@@ -35,7 +35,7 @@ _PREFIX: Final = re.compile(r"[^\s(\[]\*")
 _UNSORTABLE: Final = {schema_pb2.FIELD_TYPE_TEXT, schema_pb2.FIELD_TYPE_GEO_POINT}
 
 
-def search_index(index: IndexReader, request: search_service_pb2.SearchRequest) -> bytes:
+def search_index(index: TantivyIndex, request: search_service_pb2.SearchRequest) -> bytes:
     """Return a page of hits: a serialized SearchResponse. Blocks.
 
     A page has fewer hits than requested if they would be larger than 8 MB; its token continues the search.
@@ -82,7 +82,7 @@ def _check_size(request: search_service_pb2.SearchRequest) -> None:
         )
 
 
-def _read_page(index: IndexReader, ranked: Ranked, *, is_body: bool) -> list[bytes]:
+def _read_page(index: TantivyIndex, ranked: Ranked, *, is_body: bool) -> list[bytes]:
     hits: list[bytes] = []
     left_bytes = _PAGE_BYTES
     for score, content in ranked.read():
@@ -93,7 +93,7 @@ def _read_page(index: IndexReader, ranked: Ranked, *, is_body: bool) -> list[byt
     return hits
 
 
-def _read_condition(index: IndexReader, text: str, field: str) -> tantivy.Query:
+def _read_condition(index: TantivyIndex, text: str, field: str) -> tantivy.Query:
     try:
         return index.translator.translate(parse_query(text, frozenset(index.fields)))
     except QueryError as error:
@@ -111,7 +111,7 @@ def _unreadable(field: str, text: str, error: QueryError) -> InvalidArgument:
     )
 
 
-def _filter_query(index: IndexReader, each: search_service_pb2.Filter, at: int) -> tantivy.Query:
+def _filter_query(index: TantivyIndex, each: search_service_pb2.Filter, at: int) -> tantivy.Query:
     field = index.fields.get(each.field)
     if field is None:
         raise _wrong(f"filters[{at}].field", f"{each.field} is not searched; there are: {', '.join(index.fields)}")
@@ -131,7 +131,7 @@ def _filter_query(index: IndexReader, each: search_service_pb2.Filter, at: int) 
         raise _wrong(f"filters[{at}]", str(error)) from error
 
 
-def _sort_field(index: IndexReader, name: str) -> str:
+def _sort_field(index: TantivyIndex, name: str) -> str:
     sortable = {each.name for each in index.fields.values() if each.sortable and each.type not in _UNSORTABLE}
     if name and name not in sortable:
         raise _wrong("sort.field", f"hits cannot be sorted by {name}; they can by: {', '.join(sorted(sortable))}")

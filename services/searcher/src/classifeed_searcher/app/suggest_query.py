@@ -10,13 +10,13 @@ import tantivy
 from classifeed.search.v1.search_service_pb2 import Hint
 from classifeed_searcher.domain.query import AllOf, Everything, NoneOf, Phrase, Prefix, Word, has_word
 from classifeed_searcher.domain.query_text import QueryPart, split_query
-from classifeed_searcher.engine.index import IndexReader
+from classifeed_searcher.engine.index import TantivyIndex
 
 # Each word costs another count, and a person does not correct a longer query word by word.
 _MOST_WORDS: Final = 12
 
 
-def suggest_query(index: IndexReader, text: str, filters: list[tantivy.Query]) -> Hint | None:
+def suggest_query(index: TantivyIndex, text: str, filters: list[tantivy.Query]) -> Hint | None:
     """Return a hint for a query without hits; None if there is none to give. Blocks, with one count per word.
 
     Args:
@@ -60,7 +60,7 @@ def _is_searched(part: QueryPart) -> bool:
 
 
 def _count_without(
-    index: IndexReader, parts: Sequence[QueryPart], removed: Collection[QueryPart], filters: list[tantivy.Query]
+    index: TantivyIndex, parts: Sequence[QueryPart], removed: Collection[QueryPart], filters: list[tantivy.Query]
 ) -> int:
     kept = [part for part in parts if part not in removed]
     if not any(_is_searched(part) for part in kept):

@@ -98,27 +98,26 @@ class Snapshot:
         return {int(shard["key"]): _added_up(shard) for shard in found["shards"]["buckets"]}
 
 
-class IndexReader:
-    """Searches an index as of the last `reload`. Any process may write it. Thread-safe.
+class TantivyIndex:
+    """An index with its writer. Searches are thread-safe and see the last `commit`; only one thread writes at a time.
 
     Args:
-        folder: folder of the index files.
+        folder: folder of the index files; a missing index is created.
         schema: schema of the documents.
+        writer: writer of the index; None: a new writer in this process.
 
     Raises:
+        LockedIndex: on opening, if another process writes the index and `writer` is None.
         ValueError: on opening, if the files are not an index.
     """
 
-    def __init__(self, folder: Path, schema: schema_pb2.Schema) -> None:
+    def __init__(self, folder: Path, schema: schema_pb2.Schema, writer: IndexWriter | None = None) -> None:
         self._index = open_index(folder, schema)
         # `manual`: a reader that polls the folder would see a commit late, and we know when there is one.
         self._index.config_reader("manual")
         self._stored_hits = StoredHits(BodyCodec(schema))
         self._translator = Translator(schema, self._index.schema, build_analyzers(), _frequency_in(self._index))
-
-    def reload(self) -> None:
-        """Make all commits until now visible. Blocks for some milliseconds."""
-        self._index.reload()
+        self._writer = writer or DocumentWriter(folder, schema)
 
     @property
     def fields(self) -> dict[str, schema_pb2.FieldSchema]:
@@ -141,7 +140,7 @@ class IndexReader:
         return int(self._index.searcher().num_docs)
 
     def snapshot(self) -> Snapshot:
-        """Return a view of the index as of the last `reload`."""
+        """Return a view of the index as of the last `commit`."""
         return Snapshot(self._index.searcher(), self._index.schema)
 
     def prepare(self, node: Node, filters: list[tantivy.Query]) -> tantivy.Query:
@@ -217,24 +216,6 @@ class IndexReader:
             return search_service_pb2.Hit.FromString(_stored_hit(searcher, address))
         return None
 
-
-class TantivyIndex(IndexReader):
-    """An index with its writer. Only one thread may write at a time. Writes are invisible before `commit`.
-
-    Args:
-        folder: folder of the index files; a missing index is created.
-        schema: schema of the documents.
-        writer: writer of the index; None: a new writer in this process.
-
-    Raises:
-        LockedIndex: on opening, if another process writes the index and `writer` is None.
-        ValueError: on opening, if the files are not an index.
-    """
-
-    def __init__(self, folder: Path, schema: schema_pb2.Schema, writer: IndexWriter | None = None) -> None:
-        super().__init__(folder, schema)
-        self._writer = writer or DocumentWriter(folder, schema)
-
     def add(self, documents: Sequence[RawDocument]) -> Refused:
         """Add documents to an index that does not have their keys; faster than `apply`. Blocks."""
         return self._writer.add(documents)
@@ -246,7 +227,7 @@ class TantivyIndex(IndexReader):
     def commit(self) -> None:
         """Make all writes durable and visible. Blocks for about 100 ms."""
         self._writer.commit()
-        self.reload()
+        self._index.reload()
 
     def rollback(self) -> None:
         """Discard all writes since the last commit. Blocks."""
