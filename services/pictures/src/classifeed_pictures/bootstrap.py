@@ -7,11 +7,11 @@ from classifeed_common.runner import ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import SchemaCheck
 from classifeed_domain.policy import POLICY
-from classifeed_domain.topics import declared
+from classifeed_domain.topics import PICTURES_RESULTS, declared
 from classifeed_pictures.parts import build_parts
-from classifeed_pictures.parts.consumers import GROWABLE, TOPICS, consumer_roles
+from classifeed_pictures.parts.consumers import GROWABLE, consumer_roles
 from classifeed_pictures.parts.jobs import build_jobs, job_roles
-from classifeed_pictures.parts.serving import routes_of, servicer_of
+from classifeed_pictures.parts.serving import serving_of
 from classifeed_pictures.parts.tuning import TUNING, Tuning
 from classifeed_pictures.parts.upkeep import upkeep_roles
 from classifeed_pictures.settings import PicturesSettings
@@ -22,13 +22,14 @@ SERVICE = "pictures"
 
 async def prepare(settings: PicturesSettings) -> None:
     """Create the topics that this service reads and writes; idempotent."""
-    await ensure_topics(settings.kafka_bootstrap, map(declared, TOPICS))
+    await ensure_topics(settings.kafka_bootstrap, [*GROWABLE, declared(PICTURES_RESULTS)])
 
 
 def build(settings: PicturesSettings, *, tuning: Tuning = TUNING) -> ServiceRunner:
     """Return the service; nothing is opened yet. Call it inside the event loop."""
     parts = build_parts(settings, tuning)
     jobs = build_jobs(parts)
+    servicer, routes = serving_of(parts, jobs.store)
     return ServiceRunner(
         settings,
         SERVICE,
@@ -38,8 +39,8 @@ def build(settings: PicturesSettings, *, tuning: Tuning = TUNING) -> ServiceRunn
             *upkeep_roles(parts, jobs.store),
             *job_roles(parts, jobs),
         ],
-        servicers=[servicer_of(parts, jobs.store), jobs.servicer()],
-        routes=routes_of(parts),
+        servicers=[servicer, jobs.servicer()],
+        routes=routes,
         schema=SchemaCheck(parts.database, "classifeed_pictures"),
         readiness={"s3": parts.blobs.check},
         opens={"s3": parts.blobs.open, "rules": parts.canonical.open},

@@ -1,4 +1,4 @@
-"""Consumers of the topics of pictures, and their topics."""
+"""Consumers of the topics of pictures, and the topics that they read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from classifeed_domain.topics import (
     PICTURES_EVENTS,
     PICTURES_LOADS,
     PICTURES_REQUESTS,
-    PICTURES_RESULTS,
     declared,
 )
 from classifeed_jobs import JobStore
@@ -23,15 +22,6 @@ from classifeed_pictures.consumers import copies, downloads, events, resharder
 from classifeed_pictures.jobs.close_event_gaps import open_gap
 from classifeed_pictures.parts.parts import Parts
 
-TOPICS: Final = (
-    PICTURES_REQUESTS,
-    PICTURES_EVENTS,
-    PICTURES_DOWNLOADS,
-    PICTURES_COPIES,
-    PICTURES_LOADS,
-    PICTURES_RESULTS,
-)
-"""Topics that this service reads and writes."""
 GROWABLE: Final = {
     declared(PICTURES_REQUESTS): (resharder.GROUP,),
     declared(PICTURES_LOADS): (resharder.GROUP,),

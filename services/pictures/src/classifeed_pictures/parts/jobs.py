@@ -37,7 +37,7 @@ from classifeed_pictures.jobs.compare import CompareJob
 from classifeed_pictures.jobs.fill_similarity_keys import FillSimilarityKeysJob
 from classifeed_pictures.jobs.look_again import LookAgainJob
 from classifeed_pictures.jobs.rekey import RekeyJob
-from classifeed_pictures.parts.parts import NAME, Parts
+from classifeed_pictures.parts.parts import Parts
 
 _KEY_TTL_S: Final = 86400.0  # an order is repeated after an hour, with another number
 _EVENT_FILE_MAX_BYTES: Final = 1 << 30
@@ -110,7 +110,7 @@ def _tasks_of(parts: Parts, note_gap: _NoteGap) -> Registry:
     restorer = RestoreBackup(
         parts.backups,
         parts.blobs,
-        Cluster(settings.kafka_bootstrap, client_id=NAME),
+        Cluster(settings.kafka_bootstrap, client_id=settings.service_name()),
         parts.outbox,
         parts.rules_version,
         settings.spool_dir,
@@ -147,7 +147,7 @@ def _upkeep_of(parts: Parts) -> Sequence[Upkeep]:
         CheckStoredJob(),
         FillSimilarityKeysJob(),
         *blob_upkeep(
-            NAME,
+            settings.service_name(),
             parts.database,
             parts.blobs,
             grace_s=partial(needed_grace_s, parts.backups),

@@ -33,8 +33,6 @@ from classifeed_pictures.parts.tuning import TUNING, Tuning
 from classifeed_pictures.rules.loading import PACKAGED, canonical_snapshot
 from classifeed_pictures.settings import PicturesSettings
 
-NAME: Final = "pictures"
-"""Name of the service in Kafka, in leases and in tokens."""
 _PUTS: Final = 32  # puts that may wait for a decoder in addition to all downloads
 
 
@@ -118,7 +116,7 @@ def build_parts(settings: PicturesSettings, tuning: Tuning = TUNING) -> Parts:
         StartError: a setting cannot be used.
     """
     database = database_of(settings)
-    producer = KafkaProducer(settings.kafka_bootstrap, client_id=NAME)
+    producer = KafkaProducer(settings.kafka_bootstrap, client_id=settings.service_name())
     hosts = HostLimits(database, host_policy(settings))
     bucket = bucket_client(settings)
     blobs = blobs_of(settings, bucket=settings.bucket)

@@ -18,43 +18,24 @@ from classifeed_pictures.http.pictures import PictureEndpoint
 from classifeed_pictures.http.puts import PutEndpoint
 from classifeed_pictures.http.routes import picture_routes
 from classifeed_pictures.http.states import StateEndpoint
-from classifeed_pictures.parts.parts import NAME, Parts
+from classifeed_pictures.parts.parts import Parts
 from classifeed_pictures.rpc.picture_service import picture_servicer
 
 
-def servicer_of(parts: Parts, jobs: JobStore) -> Servicer:
-    """Return the servicer of PictureService."""
-    return picture_servicer(
-        parts.database,
-        parts.producer,
-        SystemClock(),
-        _putter(parts),
-        jobs,
-        canonical_rules=parts.canonical_rules,
-        backups=parts.backups,
+def serving_of(parts: Parts, jobs: JobStore) -> tuple[Servicer, Sequence[BaseRoute]]:
+    """Return the servicer of PictureService, and all routes except the standard ones."""
+    settings, rules = parts.settings, parts.canonical_rules
+    put = PutPicture(parts.database, parts.outbox, parts.decoder, parts.store, canonical_rules=rules, rules=parts.rules)
+    servicer = picture_servicer(
+        parts.database, parts.producer, SystemClock(), put, jobs, canonical_rules=rules, backups=parts.backups
     )
-
-
-def routes_of(parts: Parts) -> Sequence[BaseRoute]:
-    """Return all routes except the standard ones."""
-    settings = parts.settings
     spool = OriginalSpool(parts.blobs, settings.spool_dir)
-    return picture_routes(
-        StateEndpoint(parts.database, parts.canonical_rules),
-        PutEndpoint(_putter(parts)),
+    routes = picture_routes(
+        StateEndpoint(parts.database, rules),
+        PutEndpoint(put),
         PictureEndpoint(ReadPicture(parts.database, parts.blobs, spool, settings.cache_bytes)),
-        audience=NAME,
+        audience=settings.service_name(),
         keys=http_keys(settings, required_by="CLASSIFEED_HTTP_AUTH=on" if settings.http_auth == "on" else ""),
         policy=POLICY,
     )
-
-
-def _putter(parts: Parts) -> PutPicture:
-    return PutPicture(
-        parts.database,
-        parts.outbox,
-        parts.decoder,
-        parts.store,
-        canonical_rules=parts.canonical_rules,
-        rules=parts.rules,
-    )
+    return servicer, routes

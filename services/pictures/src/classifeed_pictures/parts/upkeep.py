@@ -19,7 +19,7 @@ from classifeed_pictures.app.states.measure_tables import MeasureTables
 from classifeed_pictures.consumers import events
 from classifeed_pictures.domain.marked_tables import JOBS, STORED
 from classifeed_pictures.jobs.close_event_gaps import enqueue_closing, open_gap
-from classifeed_pictures.parts.parts import NAME, Parts
+from classifeed_pictures.parts.parts import Parts
 
 _WATCH_S: Final = 5.0
 _GAPS_S: Final = 60.0
@@ -27,7 +27,7 @@ _GAPS_S: Final = 60.0
 
 def upkeep_roles(parts: Parts, jobs: JobStore) -> Iterator[Role]:
     """Yield the roles of the upkeep."""
-    leases = Leases(parts.database, process_holder(NAME), parts.tuning.relay_lease_s)
+    leases = Leases(parts.database, process_holder(parts.settings.service_name()), parts.tuning.relay_lease_s)
     relay = Relay(parts.database, parts.producer, leases, outbox=parts.outbox)
 
     async def unsent() -> dict[str, int]:

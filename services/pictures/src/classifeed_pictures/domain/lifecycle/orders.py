@@ -97,7 +97,7 @@ def place_orders(state: State, need: Need, now: datetime, rules: LifecycleRules)
     if need.is_shared:
         orders += _order_copies(state, now, lost_before)
     if need.is_check:
-        orders += _order_refresh(state, now, rules)
+        orders += _order_refresh(state, now, lost_before, rules)
     if orders or need.is_scheduled:
         state.next_attempt_at = _next_check(state, now, rules)
     return orders
@@ -149,14 +149,14 @@ def _order_copies(state: State, now: datetime, lost_before: datetime) -> Iterato
             yield _copy(state, namespace, source, now)
 
 
-def _order_refresh(state: State, now: datetime, rules: LifecycleRules) -> Iterator[Download]:
+def _order_refresh(state: State, now: datetime, lost_before: datetime, rules: LifecycleRules) -> Iterator[Download]:
     """Yield a conditional download of the held picture, if its refresh is due and no order is open."""
     if state.refresh_at is None or now < state.refresh_at:
         return
     source = state.newest_info()
     if source is None or not state.is_refreshed(rules):
         state.refresh_at = None
-    elif not state.has_open(now - rules.order_timeout):
+    elif not state.has_open(lost_before):
         state.refresh_at = now + rules.order_timeout
         yield _download(state, source.namespace, now, held=source)
 
