@@ -22,7 +22,7 @@ GROWABLE: Final = {declared(FEEDS_OFFER_RESULTS): (GROUP,)}
 
 async def prepare(settings: ProcessorSettings) -> None:
     """Create the topics that the processor reads and writes. Idempotent."""
-    await ensure_topics(settings.kafka_bootstrap, map(declared, (FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS)))
+    await ensure_topics(settings.kafka_bootstrap, [*GROWABLE, declared(FEEDS_OFFER_REQUESTS)])
 
 
 def build(settings: ProcessorSettings) -> ServiceRunner:
