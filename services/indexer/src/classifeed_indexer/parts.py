@@ -79,7 +79,7 @@ def build_parts(settings: IndexerSettings) -> Parts:
     """Return the parts; nothing is opened yet."""
     database, clock = database_of(settings), SystemClock()
     channel = channel_to("receiver", settings.receiver_address, settings)
-    producer = KafkaProducer(settings.kafka_bootstrap, client_id="indexer")
+    producer = KafkaProducer(settings.kafka_bootstrap, client_id=settings.service_name())
     receivers = {client: ReceiverClient(channel, client) for client in settings.client_list}
     offsets = {client: Offsets(database, GROUP, client) for client in settings.client_list}
     deliverers = {
@@ -90,6 +90,6 @@ def build_parts(settings: IndexerSettings) -> Parts:
         ShardRefiller(receiver, offsets[client].refills, deliverers[client], clock)
         for client, receiver in receivers.items()
     ]
-    leases = Leases(database, process_holder("indexer"), settings.lease_ttl_s)
+    leases = Leases(database, process_holder(settings.service_name()), settings.lease_ttl_s)
     holder = ShardHolder(leases, deliverers, refillers, group=GROUP)
     return Parts(settings, database, channel, producer, receivers, offsets, holder)

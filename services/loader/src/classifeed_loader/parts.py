@@ -109,7 +109,7 @@ def build_parts(settings: LoaderSettings) -> Parts:
     processor = ProcessorClient(channel)
     tasks = {**pipelines, **fetch_registry(FetchWaits(settings.min_interval_s, settings.backoff_base_s))}
     fetch_jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=tasks)
-    leases = Leases(database, process_holder("loader"), settings.lease_ttl_s)
+    leases = Leases(database, process_holder(settings.service_name()), settings.lease_ttl_s)
     fetcher = Fetcher(
         guard=AddressGuard(allow_loopback=settings.allow_loopback),
         limits=FetchLimits(max_bytes=settings.fetch_max_bytes, total_s=settings.fetch_total_s),

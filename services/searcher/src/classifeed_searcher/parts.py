@@ -23,7 +23,6 @@ from classifeed_searcher.store.generations import Generations
 from classifeed_searcher.store.live_index import LiveIndex
 from classifeed_searcher.store.positions import IndexPositions
 
-_CLIENT_ID: Final = "searcher"
 SWITCH_S: Final = 0.0005
 """Seconds after which a thread with a long search gives way to short ones."""
 # A commit of so many documents takes about a second.
@@ -70,8 +69,8 @@ class Parts:
 def build_parts(settings: SearcherSettings) -> Parts:
     """Return the parts. Nothing is opened yet."""
     channel = channel_to("receiver", settings.receiver_address, settings)
-    cluster = Cluster(settings.kafka_bootstrap, client_id=_CLIENT_ID)
-    producer = KafkaProducer(settings.kafka_bootstrap, client_id=_CLIENT_ID)
+    cluster = Cluster(settings.kafka_bootstrap, client_id=settings.service_name())
+    producer = KafkaProducer(settings.kafka_bootstrap, client_id=settings.service_name())
     children = ChildProcesses()
     indexes = {
         client: _build_index(

@@ -91,7 +91,7 @@ def build_parts(settings: ApiSettings) -> Parts:
     to_searcher = channel_to("searcher", settings.searcher_address, settings)
     processor = ProcessorClient(to_processor)
     loader = LoaderClient(to_loader)
-    leases = Leases(database, process_holder("api"), _LEASE_TTL_S)
+    leases = Leases(database, process_holder(settings.service_name()), _LEASE_TTL_S)
     create_tasks = CreateTasks(database, processor)
     return Parts(
         settings=settings,
