@@ -82,7 +82,7 @@ class TopicGrowth:
         states = await self._cluster.topics([topic.name])
         if topic.name not in states:
             raise FailedPrecondition(
-                "TOPIC_MISSING", f"topic {topic.name} is not there: the migrate step makes it, with its partitions"
+                "TOPIC_MISSING", f"topic {topic.name} does not exist: run the migrate step, which creates it"
             )
         state = states[topic.name]
         if state.partitions > topic.partitions:
@@ -117,7 +117,7 @@ class TopicGrowth:
             raise FailedPrecondition(
                 "GROUP_BEHIND",
                 f"group {other_topic[0]} has positions of another topic with the name {topic}, which was deleted and "
-                "made again: start its consumer, which says what to do. Nothing was changed",
+                "created again: start its consumer, whose error names the fix. Nothing was changed",
             )
         for group, offsets in (await self._cluster.commits(topic, state.partitions)).items():
             nexts.setdefault(group, offsets)
