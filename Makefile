@@ -17,6 +17,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 ifneq ($(shell test -n "$$HOME" && mkdir -p "$${XDG_CACHE_HOME:-$$HOME/.cache}/uv" 2> /dev/null && echo yes),yes)
 export UV_CACHE_DIR := $(CURDIR)/$(VENV)/cache/uv
 endif
+# Compiling one large file may take longer than the default of 60 s while other work has the cores.
+export UV_COMPILE_BYTECODE_TIMEOUT := 600
 # Byte code is kept: compiling it again in each test process takes a fifth of the CPU of the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
