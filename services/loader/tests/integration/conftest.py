@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -13,7 +11,6 @@ import pytest
 from classifeed.feeds.v1 import feed_pb2, load_pb2
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState, Fetch
 from classifeed.feeds.v1.feed_source_service_pb2 import (
-    GetFetchRequest,
     GetSourceStatesRequest,
     ListFetchesRequest,
     PutSourcesRequest,
@@ -24,29 +21,18 @@ from classifeed.feeds.v1.feed_source_service_pb2_grpc import (
     FeedSourceServiceStub,
     add_FeedSourceServiceServicer_to_server,
 )
-from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
-from classifeed_common.auth.encryption import CredentialCipher
-from classifeed_common.blobs import BlobRefs, BlobStore
+from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
-from classifeed_common.fetch import AddressGuard, FetchLimits
-from classifeed_common.fetch.fetcher import Fetcher
-from classifeed_common.host_limits import HostPolicy, OwnerLimits
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.rpc.server import Servicer
 from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.databases import MigratedDatabase
 from classifeed_devkit.testing.rpc import OpenChannel, StartServer
-from classifeed_jobs import JobStore, Reaper, Worker
-from classifeed_jobs import Task as JobTask
+from classifeed_jobs import JobStore
 from classifeed_loader.app.complete_fetch import FetchWaits
-from classifeed_loader.app.fetch_dependencies import FetchDependencies
-from classifeed_loader.app.queue_fetches import QUEUE
 from classifeed_loader.app.schedule_fetches import LEASE, schedule_due
-from classifeed_loader.clients.processor import ProcessorClient
 from classifeed_loader.jobs.feed_fetch import fetch_registry
 from classifeed_loader.rpc.feed_source_service import FeedSourceService
-
-from ..conftest import Tasks
 
 MIN_INTERVAL_S = 600
 
@@ -163,64 +149,6 @@ async def loader(migrated_database: MigratedDatabase, rpc_server: StartServer, r
     return Loader(database, target, stub, jobs, wakes)
 
 
-@dataclass
-class Fetching:
-    """The worker of a loader in this process, with a real downloader and a real object store."""
-
-    loader: Loader
-    dependencies: FetchDependencies
-    cipher: CredentialCipher
-    concurrency: int = 4
-    job_tasks: Mapping[str, JobTask] = field(default_factory=lambda: JOB_TASKS)
-    _stop: asyncio.Event = field(default_factory=asyncio.Event)
-    _running: list[asyncio.Task[None]] = field(default_factory=list)
-
-    def start(self) -> None:
-        self._stop = asyncio.Event()
-        worker = Worker(
-            self.loader.database,
-            self.loader.jobs,
-            self.job_tasks,
-            queues={QUEUE: self.concurrency},
-            resources=self.dependencies,
-            heartbeat_s=1,
-            claim_backoff_s=0.5,
-            drain_grace_s=1,
-        )
-        reaper = Reaper(self.loader.database, JOB_TASKS, reaper_period_s=0.5)
-        self._running = [asyncio.create_task(worker.run(self._stop)), asyncio.create_task(reaper.run(self._stop))]
-
-    async def stop(self) -> None:
-        self._stop.set()
-        running, self._running = self._running, []
-        await asyncio.gather(*running)
-
-    async def wait(self, name: str, limit_s: float = 120) -> Fetch:
-        """Return the fetch once it is completed."""
-        async with asyncio.timeout(limit_s):
-            while True:
-                fetch = await self.loader.stub.GetFetch(GetFetchRequest(name=name))
-                if fetch.HasField("end_time"):
-                    return fetch
-                for task in self._running:
-                    if task.done():
-                        task.result()
-                await asyncio.sleep(0.02)
-
-    async def scheduled(self, namespace: str = "default") -> Fetch:
-        """Make a source due and return its completed fetch."""
-        await self.loader.make_due(namespace)
-        assert await self.loader.schedule() == 1
-        [newest, *_] = await self.loader.fetches(namespace)
-        return await self.wait(newest.name)
-
-    async def settled(self) -> None:
-        """Wait until no job is left."""
-        async with asyncio.timeout(120):
-            while await self.loader.queued():
-                await asyncio.sleep(0.02)
-
-
 @pytest.fixture
 def bucket() -> str:
     return f"t-{secrets.token_hex(6)}"
@@ -232,34 +160,3 @@ async def blobs(s3: EmbeddedS3, bucket: str) -> AsyncIterator[BlobStore]:
     await store.open()
     yield store
     await store.close()
-
-
-@pytest.fixture
-async def fetching(
-    loader: Loader, tasks: Tasks, blobs: BlobStore, rpc_server: StartServer, rpc_channel: OpenChannel, tmp_path: Path
-) -> AsyncIterator[Fetching]:
-    target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, tasks))
-    permits = OwnerLimits(loader.database, HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=2, max_wait_s=0.1))
-    fetcher = Fetcher(
-        guard=AddressGuard(allow_loopback=True),
-        limits=FetchLimits(max_bytes=1 << 20, connect_s=60, read_s=60, total_s=120, disk_reserve_bytes=0),
-        permits=permits,
-    )
-    cipher = CredentialCipher([secrets.token_bytes(32)])
-    dependencies = FetchDependencies(
-        downloader=fetcher,
-        blobs=blobs,
-        refs=BlobRefs(),
-        tasks=ProcessorClient(rpc_channel(target, caller="loader", audience="processor")),
-        cipher=cipher,
-        spool_dir=tmp_path / "spool",
-        min_interval_s=MIN_INTERVAL_S,
-        backoff_base_s=60,
-        history_fetches=200,
-    )
-    fetching = Fetching(loader, dependencies, cipher)
-    yield fetching
-    await fetching.stop()
-    await fetcher.close()
-    await permits.close()
-    assert list((tmp_path / "spool").glob("*")) == []
