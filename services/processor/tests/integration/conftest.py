@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,13 @@ from confluent_kafka import Message as KafkaMessage
 
 from classifeed.feeds.v1 import load_pb2, offer_requests_pb2, offer_results_pb2, task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, RunCheck, TaskEnd
-from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, OfferCounts, RunCheckResult, TaskEndResult
+from classifeed.feeds.v1.offer_results_pb2 import (
+    LateResult,
+    OfferBatchResult,
+    OfferCounts,
+    RunCheckResult,
+    TaskEndResult,
+)
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.blobs import BlobStore
@@ -29,6 +35,7 @@ from classifeed_jobs import Task as JobTask
 from classifeed_processor.app.runs.limit_sellers import SellerWindows
 from classifeed_processor.app.runs.send_run import RunParts
 from classifeed_processor.app.runs.signal_tasks import TaskSignals
+from classifeed_processor.app.runs.take_results import take_results
 from classifeed_processor.app.tasks.create_task import QUEUE, create_task
 from classifeed_processor.consumers.results import NotifyingPositions, ResultHandler
 from classifeed_processor.domain.tasks import TaskKey
@@ -42,6 +49,7 @@ Request = OfferBatch | TaskEnd | RunCheck
 Reply = OfferBatchResult | TaskEndResult | RunCheckResult
 _TYPES = {cls.DESCRIPTOR.full_name: cls for cls in (OfferBatch, TaskEnd, RunCheck)}
 SELLER = "shop"
+BUCKET = "processor-test"
 
 
 UNKNOWN_OUTCOME = 77
@@ -247,8 +255,14 @@ class ScriptedOwner:
 
 
 @dataclass
-class Processor:
-    """The roles of a processor in this process, on the test's topics."""
+class Scene:
+    """The roles of a processor in this process, on the test's topics, with a fake of the service offers.
+
+    Attributes:
+        consumer: makes the consumer of the replies.
+        folder: folder of the test.
+        settings: settings of processors that are separate processes.
+    """
 
     database: Database
     blobs: BlobStore
@@ -256,16 +270,45 @@ class Processor:
     parts: RunParts
     jobs: JobStore
     consumer: Callable[[], OrderedConsumer[Any]]
+    yml: WriteYml
+    offer: WriteOffer
+    folder: Path
+    settings: dict[str, str]
     job_tasks: Mapping[str, JobTask] = field(default_factory=lambda: registry)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def put(self, content: bytes, folder: Path) -> str:
+    def limit(self, window_batches: int = 100, stall_s: float = 30.0) -> None:
+        """Set the limits of runs."""
+        self.parts = replace(self.parts, windows=SellerWindows(window_batches), stall_s=stall_s)
+
+    def environment(self, **settings: str) -> dict[str, str]:
+        """Return the environment of a processor that is a separate process."""
+        return {f"CLASSIFEED_PROCESSOR_{name}": value for name, value in (self.settings | settings).items()}
+
+    def offers(self, count: int, name: str = "a") -> list[str]:
+        """Return offers a0, a1, and so on."""
+        return [self.offer(f"{name}{number}") for number in range(count)]
+
+    async def put(self, content: bytes) -> str:
+        """Store a file and return its hash."""
         sha256 = hashlib.sha256(content).hexdigest()
-        path = folder / sha256
+        path = self.folder / sha256
         path.write_bytes(content)
         await self.blobs.put_file(path, sha256)
         return sha256
+
+    async def file(self, *offers: str) -> str:
+        """Store a file with these offers and return its hash."""
+        return await self.put(self.yml(*offers))
+
+    async def upload(self, *offers: str, upload_id: str = "") -> TaskKey:
+        """Create the task of a file with these offers."""
+        return await self.create(await self.file(*offers), upload_id)
+
+    async def load(self, *offers: str, upload_id: str = "") -> Task:
+        """Upload a file with these offers and return its completed task."""
+        return await self.wait_end(await self.upload(*offers, upload_id=upload_id))
 
     async def create(self, sha256: str, upload_id: str = "", **fields: Any) -> TaskKey:
         return await self.make(upload_id=upload_id or sha256[:8], source_sha256=sha256, **fields)
@@ -295,6 +338,16 @@ class Processor:
         tasks, self._tasks = self._tasks, []
         await asyncio.gather(*tasks)
 
+    async def take(self, *results: Reply | LateResult) -> set[TaskKey]:
+        """Apply results of the service offers."""
+        async with self.database.transaction() as tx:
+            return await take_results(tx, self.jobs, results)
+
+    async def sql(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        async with self.database.connection() as connection:
+            cursor = await connection.execute(statement, parameters)
+            return await cursor.fetchall() if cursor.description else []
+
     async def task(self, key: TaskKey) -> Task:
         async with self.database.transaction() as tx:
             task = await reading.find_task(tx, key)
@@ -321,46 +374,52 @@ class Processor:
         return await self.wait(key, lambda task: task.phase == task_pb2.TASK_PHASE_DONE, limit_s)
 
 
-MakeProcessor = Callable[..., Awaitable[Processor]]
-
-
 @pytest.fixture
-async def make_processor(
-    migrated_database: MigratedDatabase, kafka: EmbeddedKafka, make_topic: MakeTopic, s3: EmbeddedS3, tmp_path: Path
-) -> AsyncIterator[MakeProcessor]:
-    closing: list[Callable[[], Awaitable[None]]] = []
+async def scene(
+    migrated_database: MigratedDatabase,
+    kafka: EmbeddedKafka,
+    make_topic: MakeTopic,
+    s3: EmbeddedS3,
+    yml: WriteYml,
+    offer: WriteOffer,
+    tmp_path: Path,
+) -> AsyncIterator[Scene]:
+    database = await migrated_database("classifeed_processor", "processor", max_size=8)
+    requests, results = await make_topic("requests"), await make_topic("results")
+    producer = KafkaProducer(kafka.bootstrap, client_id="test")
+    await producer.start()
+    blobs = BlobStore(endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=BUCKET)
+    await blobs.open()
+    signals = TaskSignals()
+    spool_dir, windows = tmp_path / "spool", SellerWindows(100)
+    parts = RunParts(blobs, producer, JobStore(), signals, requests, spool_dir, windows, 30.0)
 
-    async def make(window_batches: int = 100, stall_s: float = 30.0) -> Processor:
-        database = await migrated_database("classifeed_processor", "processor", max_size=8)
-        requests, results = await make_topic("requests"), await make_topic("results")
-        producer = KafkaProducer(kafka.bootstrap, client_id="test")
-        await producer.start()
-        blobs = BlobStore(
-            endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket="processor-test"
+    def consumer() -> OrderedConsumer[Any]:
+        handler = ResultHandler(JobStore())
+        return OrderedConsumer(
+            bootstrap=kafka.bootstrap,
+            group=f"{results}-group",
+            topics=[results],
+            positions=NotifyingPositions(database, handler, signals),
+            handle=handler.handle,
+            dead_letters=DeadLetters(producer),
         )
-        await blobs.open()
-        signals = TaskSignals()
-        spool_dir, windows = tmp_path / "spool", SellerWindows(window_batches)
-        parts = RunParts(blobs, producer, JobStore(), signals, requests, spool_dir, windows, stall_s)
 
-        def consumer() -> OrderedConsumer[Any]:
-            handler = ResultHandler(JobStore())
-            return OrderedConsumer(
-                bootstrap=kafka.bootstrap,
-                group=f"{results}-group",
-                topics=[results],
-                positions=NotifyingPositions(database, handler, signals),
-                handle=handler.handle,
-                dead_letters=DeadLetters(producer),
-            )
-
-        owner = ScriptedOwner(kafka.bootstrap, requests, results)
-        processor = Processor(database, blobs, owner, parts, JobStore(tasks=registry), consumer)
-        closing.extend((processor.stop, producer.close, blobs.close))
-        return processor
-
-    yield make
-    for close in closing:
+    owner = ScriptedOwner(kafka.bootstrap, requests, results)
+    settings = {
+        "DSN": database.dsn,
+        "KAFKA_BOOTSTRAP": kafka.bootstrap,
+        "S3_ENDPOINT": s3.endpoint,
+        "S3_ACCESS_KEY": s3.access_key,
+        "S3_SECRET_KEY": s3.secret_key,
+        "S3_BUCKET": BUCKET,
+        "SPOOL_DIR": str(spool_dir),
+        "DRAIN_GRACE_S": "3",
+    }
+    jobs = JobStore(tasks=registry)
+    scene = Scene(database, blobs, owner, parts, jobs, consumer, yml, offer, tmp_path, settings)
+    yield scene
+    for close in (scene.stop, producer.close, blobs.close):
         with suppress(asyncio.CancelledError):
             await close()
 

@@ -18,8 +18,6 @@ import pytest
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
-from classifeed_devkit.embedded.kafka import EmbeddedKafka
-from classifeed_devkit.embedded.s3 import EmbeddedS3
 from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
 from classifeed_processor.app.tasks.create_task import create_task
@@ -27,8 +25,7 @@ from classifeed_processor.bootstrap import prepare
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.settings import ProcessorSettings
 
-from ...conftest import WriteOffer, WriteYml
-from ..conftest import MakeProcessor, Processor, ScriptedOwner
+from ..conftest import Scene, ScriptedOwner
 from .faulty_processor import KILLS, RAISES
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(3600)]
@@ -38,10 +35,16 @@ LIMIT_S = 1500
 
 
 class Pod:
-    """Restarts the processor whenever it has died, like a cluster; `peak_mib` is the highest memory of one process."""
+    """Restarts the processor whenever it has died, like a cluster.
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    Attributes:
+        sellers: id of each seller by its name in the test.
+        peak_mib: highest memory of one process.
+    """
+
+    def __init__(self, environment: dict[str, str], sellers: dict[str, str]) -> None:
         self._environment = environment
+        self.sellers = sellers
         self.deaths = 0
         self.peak_mib = 0
 
@@ -69,78 +72,60 @@ class Pod:
 
 
 @pytest.fixture
-async def pod(
-    make_processor: MakeProcessor, kafka: EmbeddedKafka, s3: EmbeddedS3, tmp_path: Path
-) -> AsyncIterator[tuple[Processor, Pod, dict[str, str]]]:
-    """Yield the database, and for each seller a service offers in this process; the processor is a separate process."""
-    processor = await make_processor()
-    environment = {
-        "DSN": processor.database.dsn,
-        "KAFKA_BOOTSTRAP": kafka.bootstrap,
-        "S3_ENDPOINT": s3.endpoint,
-        "S3_ACCESS_KEY": s3.access_key,
-        "S3_SECRET_KEY": s3.secret_key,
-        "S3_BUCKET": "processor-test",
-        "SPOOL_DIR": str(tmp_path / "spool"),
-        "CONCURRENCY": "4",
-        "JOBS_LEASE_S": "6",
-        "DRAIN_GRACE_S": "3",
-        "LOG_LEVEL": "error",
-    }
-    await prepare(ProcessorSettings(kafka_bootstrap=kafka.bootstrap))
+async def pod(scene: Scene) -> AsyncIterator[Pod]:
+    """Run the processor as a separate process, and for each seller a service offers in this process."""
+    bootstrap = scene.settings["KAFKA_BOOTSTRAP"]
+    await prepare(ProcessorSettings(kafka_bootstrap=bootstrap))
     owners = {
         name: ScriptedOwner(
-            kafka.bootstrap, FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, seller=f"{name}-{secrets.token_hex(4)}"
+            bootstrap, FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, seller=f"{name}-{secrets.token_hex(4)}"
         )
         for name in ("neighbour", "raises", "kills", "archive")
     }
-    pod, stop = Pod({f"CLASSIFEED_PROCESSOR_{name}": value for name, value in environment.items()}), asyncio.Event()
+    environment = scene.environment(CONCURRENCY="4", JOBS_LEASE_S="6", LOG_LEVEL="error")
+    pod, stop = Pod(environment, {name: owner.seller for name, owner in owners.items()}), asyncio.Event()
     roles: list[Pod | ScriptedOwner] = [pod, *owners.values()]
     running = [asyncio.create_task(role.run(stop)) for role in roles]
-    yield processor, pod, {name: owner.seller for name, owner in owners.items()}
+    yield pod
     stop.set()
     await asyncio.gather(*running)
 
 
 @in_campaigns
-async def test_neighbour_is_loaded_whatever_the_files_beside_it_do(
-    pod: tuple[Processor, Pod, dict[str, str]], yml: WriteYml, offer: WriteOffer, tmp_path: Path
-) -> None:
-    processor, process, sellers = pod
-
+async def test_neighbour_is_loaded_whatever_the_files_beside_it_do(scene: Scene, pod: Pod) -> None:
     async def load(name: str, content: bytes) -> TaskKey:
-        sha256 = await processor.put(content, tmp_path)
+        sha256 = await scene.put(content)
         request = CreateTaskRequest(
-            seller_id=sellers[name], namespace="default", upload_id=secrets.token_hex(4), source_sha256=sha256
+            seller_id=pod.sellers[name], namespace="default", upload_id=secrets.token_hex(4), source_sha256=sha256
         )
-        return await create_task(processor.database, processor.jobs, request, timeout_s=60)
+        return await create_task(scene.database, scene.jobs, request, timeout_s=60)
 
-    warm = await load("neighbour", yml(offer("w")))
-    assert (await processor.wait_end(warm, LIMIT_S)).status == SUCCEEDED
-    before_mib = process.peak_mib
+    warm = await load("neighbour", scene.yml(scene.offer("w")))
+    assert (await scene.wait_end(warm, LIMIT_S)).status == SUCCEEDED
+    before_mib = pod.peak_mib
 
     began = time.monotonic()
     archive = await load("archive", bare_directory())
-    refused = await processor.wait_end(archive, LIMIT_S)
+    refused = await scene.wait_end(archive, LIMIT_S)
     refused_s = time.monotonic() - began
-    archive_mib = process.peak_mib - before_mib
+    archive_mib = pod.peak_mib - before_mib
 
     began = time.monotonic()
-    neighbour = await load("neighbour", yml(*(offer(f"n{n}") for n in range(OFFERS))))
+    neighbour = await load("neighbour", scene.yml(*scene.offers(OFFERS, "n")))
     hostile = {
-        "raises": await load("raises", yml(offer(RAISES))),
-        "kills": await load("kills", yml(offer(KILLS))),
+        "raises": await load("raises", scene.yml(scene.offer(RAISES))),
+        "kills": await load("kills", scene.yml(scene.offer(KILLS))),
     }
-    after = {name: await load(name, yml(offer(f"next of {name}"))) for name in hostile}
-    loaded = await processor.wait_end(neighbour, LIMIT_S)
+    after = {name: await load(name, scene.yml(scene.offer(f"next of {name}"))) for name in hostile}
+    loaded = await scene.wait_end(neighbour, LIMIT_S)
     loaded_s = time.monotonic() - began
-    ended = {name: await processor.wait_end(key, LIMIT_S) for name, key in hostile.items()}
-    followed = {name: await processor.wait_end(key, LIMIT_S) for name, key in after.items()}
+    ended = {name: await scene.wait_end(key, LIMIT_S) for name, key in hostile.items()}
+    followed = {name: await scene.wait_end(key, LIMIT_S) for name, key in after.items()}
 
     print(  # noqa: T201
         f"51 MB archive refused in {refused_s:.2f} s with {archive_mib} MiB more; {OFFERS:,} offers beside files that "
-        f"raise and kill in {loaded_s:.1f} s, all ended in {time.monotonic() - began:.1f} s; {process.deaths} deaths, "
-        f"peak {process.peak_mib} MiB"
+        f"raise and kill in {loaded_s:.1f} s, all ended in {time.monotonic() - began:.1f} s; {pod.deaths} deaths, "
+        f"peak {pod.peak_mib} MiB"
     )
     assert (refused.status, refused.error_code) == (FAILED, "ARCHIVE_AMBIGUOUS")
     assert archive_mib <= 64
@@ -149,7 +134,7 @@ async def test_neighbour_is_loaded_whatever_the_files_beside_it_do(
     assert codes == {"raises": (FAILED, "INTERNAL_FAULT"), "kills": (FAILED, "QUARANTINED")}
     assert all("(incident " in task.error_message for task in ended.values())
     assert [task.status for task in followed.values()] == [SUCCEEDED] * 2
-    assert process.deaths == 3
+    assert pod.deaths == 3
 
 
 def bare_directory() -> bytes:
