@@ -24,7 +24,6 @@ from classifeed_common.lease import Lease, Leases
 from classifeed_common.rpc.server import Servicer
 from classifeed_devkit.embedded.kafka import EmbeddedKafka
 from classifeed_devkit.testing.rpc import OpenChannel, StartServer
-from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_domain.topics import index_documents
 from classifeed_indexer.app.deliver_elements import Deliverer
 from classifeed_indexer.app.measure_backlog import measure_backlog
@@ -228,11 +227,12 @@ def make_indexer(
 class Index:
     """Content of an index after some messages, by the sink's rule: lower fences and older idx are dropped."""
 
-    def __init__(self) -> None:
+    def __init__(self, sent: Iterable[IndexDocument] = ()) -> None:
         self._fences: dict[int, int] = defaultdict(int)
         self._reached: dict[tuple[int, int], int] = defaultdict(int)
         self.documents: dict[str, IndexDocument] = {}
         self.dropped = 0
+        self.apply(sent)
 
     def apply(self, sent: Iterable[IndexDocument]) -> None:
         for document in sent:
@@ -248,12 +248,6 @@ class Index:
         """Return the versions of the searchable documents."""
         found = self.documents.items()
         return {pk: document.version for pk, document in found if document.action == DOCUMENT_ACTION_UPSERT}
-
-
-@pytest.fixture
-def new_index() -> type[Index]:
-    """Make an empty index: `new_index()`."""
-    return Index
 
 
 @pytest.fixture
@@ -298,8 +292,3 @@ def read_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], list[tuple[int,
         return found
 
     return read
-
-
-@pytest.fixture
-def shard_of_pk() -> Callable[[str], int]:
-    return lambda pk: shard_of(hash_of(pk))

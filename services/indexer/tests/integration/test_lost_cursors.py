@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import grpc
@@ -16,7 +15,6 @@ from classifeed.documents.v1.indexer_service_pb2_grpc import (
     add_IndexerServiceServicer_to_server,
 )
 from classifeed_common.clock import FakeClock
-from classifeed_common.db import Database
 from classifeed_common.errors import PermissionDenied
 from classifeed_common.rpc.server import Servicer
 from classifeed_devkit.testing.databases import TableBackup
@@ -29,9 +27,9 @@ from classifeed_indexer.rpc.indexer_service import IndexerService
 from classifeed_indexer.store.offsets import Offsets
 from classifeed_receiver.app.upkeep.trim_queues import QueueTrimmer
 
-from ..conftest import Index, Indexer, MakeDocument, MakeIndexer, Registry
+from ..conftest import Index, Indexer, Registry, make_document
+from .conftest import ALL, Scene
 
-ALL = range(SHARDS)
 REGISTRY_TABLES = ("documents", "shards", "elements", "failures", "progress")
 
 
@@ -39,10 +37,6 @@ async def trim(registry: Registry) -> None:
     trimmer = QueueTrimmer(registry.database, elements=100_000, group_lifetime_s=600, failed_age_s=60)
     while await trimmer.trim_once():
         pass
-
-
-async def live(registry: Registry) -> dict[str, int]:
-    return dict(await registry.fetch("SELECT pk, version FROM documents WHERE status = 1"))
 
 
 def lost(client: str, reason: str) -> float:
@@ -68,127 +62,92 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-async def test_offsets_that_went_back_behind_the_trim_go_on_where_the_queue_begins(
-    registry: Registry,
-    make_indexer: MakeIndexer,
-    document: MakeDocument,
-    indexer_database: Database,
-    new_index: type[Index],
-    client: str,
-) -> None:
+async def test_offsets_that_went_back_behind_the_trim_go_on_where_the_queue_begins(scene: Scene) -> None:
     """The indexer's tables are restored; elements trimmed since then were delivered, as its group has reported."""
-    backup = TableBackup(indexer_database, "offsets", "leases", "refills")
-    before = make_indexer("before")
-    await before.take(*ALL)
-    await registry.push(*[document(f"k{number}") for number in range(100)])
+    backup = TableBackup(scene.database, "offsets", "leases", "refills")
+    before = await scene.holder("before")
+    await scene.push_many(range(100))
     await before.settle()
     await backup.take()
-    await registry.push(*[document(f"k{number}", 2) for number in range(100)])
+    await scene.push_many(range(100), 2)
     await before.settle()
     await report(before)
-    await trim(registry)
+    await trim(scene.registry)
     await backup.restore()
-    async with indexer_database.connection() as connection:
-        await connection.execute("UPDATE leases SET expires_at = '-infinity'")
-    index = new_index()
-    index.apply(before.producer.sent)
-    again = make_indexer("again")
-    await again.take(*ALL)
-    await registry.push(*[document(f"k{number}", 3) for number in range(50)])
+    await scene.execute("UPDATE leases SET expires_at = '-infinity'")
+    index = Index(before.producer.sent)
+    again = await scene.holder("again")
+    await scene.push_many(range(50), 3)
     await again.settle()
     index.apply(again.producer.sent)
-    assert index.versions() == await live(registry)
-    assert lost(client, "CURSOR_TRIMMED") > 0
+    assert index.versions() == await scene.live()
+    assert lost(scene.client, "CURSOR_TRIMMED") > 0
     assert {sent.queue for sent in again.producer.sent} == {MAIN}, "nothing had to be filled again"
     assert await again.offsets.refills.list_refills() == {}
 
 
-async def test_group_that_was_away_too_long_gets_its_shards_filled_again(
-    registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, new_index: type[Index], client: str, way: str
-) -> None:
+async def test_group_that_was_away_too_long_gets_its_shards_filled_again(scene: Scene, way: str) -> None:
     """The queue is trimmed by the progress of another group; this group reads for the first time."""
-    await registry.push(*[document(f"k{number}") for number in range(100)])
-    await registry.push(*[document(f"k{number}", 2) for number in range(0, 100, 7)])
-    await registry.fetch(
+    await scene.push_many(range(100))
+    await scene.push_many(range(0, 100, 7), 2)
+    await scene.fetch(
         "INSERT INTO progress SELECT client, 'other', queue, shard, last_idx, now() FROM shards RETURNING 1"
     )
-    await trim(registry)
-    late = make_indexer()
-    await late.take(*ALL)
+    await trim(scene.registry)
+    late = await scene.holder()
     await late.settle()
-    index = new_index()
-    index.apply(late.producer.sent)
-    assert (index.versions() == await live(registry)) == (way == "refilled")
-    assert lost(client, "CURSOR_TRIMMED") > 0
+    index = Index(late.producer.sent)
+    assert (index.versions() == await scene.live()) == (way == "refilled")
+    assert lost(scene.client, "CURSOR_TRIMMED") > 0
 
 
-async def test_queue_that_went_back_is_followed_and_its_shards_filled_again(
-    registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, new_index: type[Index], client: str, way: str
-) -> None:
+async def test_queue_that_went_back_is_followed_and_its_shards_filled_again(scene: Scene, way: str) -> None:
     """The receiver's tables are restored; then its clients push again, before the indexer looks."""
-    backup = TableBackup(registry.database, *REGISTRY_TABLES)
-    indexer = make_indexer()
-    await indexer.take(*ALL)
-    await registry.push(*[document(f"k{number}") for number in range(100)])
+    backup = TableBackup(scene.registry.database, *REGISTRY_TABLES)
+    indexer = await scene.holder()
+    await scene.push_many(range(100))
     await indexer.settle()
     await report(indexer)
     await backup.take()
-    await registry.push(*[document(f"k{number}", 2) for number in range(100)])
+    await scene.push_many(range(100), 2)
     await indexer.settle()
     await report(indexer)
     await backup.restore()
-    assert (await indexer.backlog())[client] > 0, "cursors beyond the ends are not settled"
-    await registry.push(*[document(f"k{number}", 3) for number in range(40)])
+    assert (await indexer.backlog())[scene.client] > 0, "cursors beyond the ends are not settled"
+    await scene.push_many(range(40), 3)
     await indexer.settle()
-    index = new_index()
-    index.apply(indexer.producer.sent)
-    found, stored = index.versions(), await live(registry)
+    index = Index(indexer.producer.sent)
+    found, stored = index.versions(), await scene.live()
     assert (found == stored) == (way == "refilled")
-    assert lost(client, "CURSOR_UNKNOWN") > 0
+    assert lost(scene.client, "CURSOR_UNKNOWN") > 0
 
 
-async def test_refill_brings_deletions_too(
-    registry: Registry,
-    make_indexer: MakeIndexer,
-    document: MakeDocument,
-    new_index: type[Index],
-    indexer_database: Database,
-) -> None:
-    await registry.push(document("gone"), document("here"))
-    first = make_indexer("first")
+async def test_refill_brings_deletions_too(scene: Scene) -> None:
+    await scene.push(make_document("gone"), make_document("here"))
+    first = scene.indexer("first")
     leases = await first.take(*ALL)
     await first.settle()
-    deleted = document("gone", 2)
+    deleted = make_document("gone", 2)
     del deleted.fields[:]
     deleted.action = DOCUMENT_ACTION_DELETE
-    await registry.push(deleted)
+    await scene.push(deleted)
     for lease in leases:
         await first.leases.release(lease)
-    for shard, last_idx in await registry.fetch("SELECT shard, last_idx FROM shards"):  # skipped, undelivered
-        async with indexer_database.connection() as connection:
-            await connection.execute("UPDATE offsets SET idx = %s WHERE shard = %s AND queue = 1", [last_idx, shard])
-    second = make_indexer("second")
-    await second.take(*ALL)
+    for shard, last_idx in await scene.fetch("SELECT shard, last_idx FROM shards"):  # skipped, undelivered
+        await scene.execute("UPDATE offsets SET idx = %s WHERE shard = %s AND queue = 1", last_idx, shard)
+    second = await scene.holder("second")
     await second.settle()
     assert second.producer.sent == []
     await second.offsets.refills.request(list(ALL), "test")
     await second.settle()
-    index = new_index()
-    index.apply([*first.producer.sent, *second.producer.sent])
+    index = Index([*first.producer.sent, *second.producer.sent])
     assert index.versions() == {"here": 1}
 
 
-async def test_refill_goes_on_with_the_next_holder_where_it_stood(
-    registry: Registry,
-    make_indexer: MakeIndexer,
-    document: MakeDocument,
-    shard_of_pk: Callable[[str], int],
-    new_index: type[Index],
-) -> None:
+async def test_refill_goes_on_with_the_next_holder_where_it_stood(scene: Scene) -> None:
     shard = 5
-    pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:100]
-    await registry.push(*[document(pk) for pk in pks])
-    dying = make_indexer("dying")
+    pks = await scene.push_shard(shard, 100)
+    dying = scene.indexer("dying")
     [lease] = await dying.take(shard)
     await dying.settle()
     await dying.offsets.refills.request([shard], "test")
@@ -200,7 +159,7 @@ async def test_refill_goes_on_with_the_next_holder_where_it_stood(
     await dying.deliverer.lose(lease)
     await dying.leases.release(lease)
     assert (await dying.offsets.refills.list_refills())[shard].documents == 40
-    heir = make_indexer("heir")
+    heir = scene.indexer("heir")
     await heir.take(shard)
     await heir.settle()
     refilled = [sent.pk for sent in (*dying.producer.sent, *heir.producer.sent)]
@@ -208,19 +167,16 @@ async def test_refill_goes_on_with_the_next_holder_where_it_stood(
     assert len(heir.producer.sent) == 80
 
 
-async def test_no_step_is_taken_before_the_one_before_is_delivered(
-    registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, shard_of_pk: Callable[[str], int]
-) -> None:
+async def test_no_step_is_taken_before_the_one_before_is_delivered(scene: Scene) -> None:
     shard = 5
-    pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:50]
-    await registry.push(*[document(pk) for pk in pks])
-    indexer = make_indexer()
+    await scene.push_shard(shard, 50)
+    indexer = scene.indexer()
     await indexer.take(shard)
     await indexer.offsets.refills.request([shard], "test")
     assert await indexer.refiller.step_once()
     for _ in range(3):
         assert not await indexer.refiller.step_once()
-    assert await registry.fetch("SELECT count(*) FROM elements WHERE queue = 2") == [(20,)]
+    assert await scene.fetch("SELECT count(*) FROM elements WHERE queue = 2") == [(20,)]
     assert (
         "1 shards are being refilled from the registry (test), 20 documents"
         in (indexer.refiller.blocked()[indexer.client])
@@ -230,12 +186,10 @@ async def test_no_step_is_taken_before_the_one_before_is_delivered(
     assert indexer.refiller.blocked() == {}
 
 
-async def test_a_refill_that_fails_is_named_until_it_goes_on(
-    registry: Registry, make_indexer: MakeIndexer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_refill_that_fails_is_named_until_it_goes_on(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("classifeed_indexer.app.refill_shards._POLL_S", 0.02)
     clock, attempts = FakeClock(), 0
-    indexer = make_indexer(clock=clock)
+    indexer = scene.indexer(clock=clock)
     await indexer.take(5)
     await indexer.offsets.refills.request([5], "test")
 
@@ -259,19 +213,12 @@ async def test_a_refill_that_fails_is_named_until_it_goes_on(
 
 
 @pytest.mark.parametrize("seen_by", ["the wait", "the next step"])
-async def test_refill_whose_elements_were_lost_begins_anew(
-    registry: Registry,
-    make_indexer: MakeIndexer,
-    document: MakeDocument,
-    shard_of_pk: Callable[[str], int],
-    seen_by: str,
-) -> None:
+async def test_refill_whose_elements_were_lost_begins_anew(scene: Scene, seen_by: str) -> None:
     """The receiver is restored during a refill."""
     shard = 5
-    pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:50]
-    await registry.push(*[document(pk) for pk in pks])
-    backup = TableBackup(registry.database, *REGISTRY_TABLES)
-    indexer = make_indexer()
+    pks = await scene.push_shard(shard, 50)
+    backup = TableBackup(scene.registry.database, *REGISTRY_TABLES)
+    indexer = scene.indexer()
     await indexer.take(shard)
     await indexer.deliver_all()
     await report(indexer)
@@ -292,16 +239,11 @@ async def test_refill_whose_elements_were_lost_begins_anew(
 
 
 async def test_request_made_anew_is_not_covered_by_the_step_under_way(
-    registry: Registry,
-    make_indexer: MakeIndexer,
-    document: MakeDocument,
-    shard_of_pk: Callable[[str], int],
-    monkeypatch: pytest.MonkeyPatch,
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shard = 5
-    pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:15]
-    await registry.push(*[document(pk) for pk in pks])
-    indexer = make_indexer()
+    await scene.push_shard(shard, 15)
+    indexer = scene.indexer()
     await indexer.take(shard)
     await indexer.deliver_all()
     await indexer.offsets.refills.request([shard], "first")
@@ -318,68 +260,53 @@ async def test_request_made_anew_is_not_covered_by_the_step_under_way(
     assert (left.reason, left.documents, left.after) == ("second", 0, None)
 
 
-async def test_zombie_notes_nothing(
-    registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, indexer_database: Database
-) -> None:
-    await registry.push(document("a"))
-    zombie = make_indexer("zombie")
+async def test_zombie_notes_nothing(scene: Scene) -> None:
+    await scene.push(make_document("a"))
+    zombie = scene.indexer("zombie")
     leases = await zombie.take(*ALL)
     await zombie.offsets.refills.request([3], "test")
     [refill] = (await zombie.offsets.refills.list_refills()).values()
-    async with indexer_database.connection() as connection:
-        await connection.execute("UPDATE leases SET expires_at = clock_timestamp()")
+    await scene.expire_leases()
     assert not await zombie.offsets.refills.finish(refill, leases[3])
     key = ShardQueue(EMERGENCY, 3)
     assert not await zombie.offsets.reposition(key, 0, 5, leases[3], refill="test")
     assert (await zombie.offsets.list_offsets())[key] == 0
-    await make_indexer("heir").take(3)
+    await scene.indexer("heir").take(3)
     assert not await zombie.offsets.refills.finish(refill, leases[3])
 
 
-async def test_operator_asks_for_a_refill(
-    registry: Registry,
-    make_indexer: MakeIndexer,
-    document: MakeDocument,
-    indexer_database: Database,
-    rpc_server: StartServer,
-    rpc_channel: OpenChannel,
-    client: str,
-) -> None:
-    offsets = Offsets(indexer_database, "search", client)
-    service = Servicer.of(add_IndexerServiceServicer_to_server, IndexerService({client: offsets}))
+async def test_operator_asks_for_a_refill(scene: Scene, rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
+    offsets = Offsets(scene.database, "search", scene.client)
+    service = Servicer.of(add_IndexerServiceServicer_to_server, IndexerService({scene.client: offsets}))
     target = await rpc_server("indexer", service)
     stub = IndexerServiceStub(rpc_channel(target, caller="operator", audience="indexer"))
-    await registry.push(*[document(f"k{number}") for number in range(30)])
-    indexer = make_indexer()
-    await indexer.take(*ALL)
+    await scene.push_many(range(30))
+    indexer = await scene.holder()
     await indexer.settle()
     indexer.producer.sent.clear()
-    assert (await stub.RequestRefill(RequestRefillRequest(client=client))).shards == SHARDS
-    status = await stub.GetStatus(GetIndexerStatusRequest(client=client))
+    assert (await stub.RequestRefill(RequestRefillRequest(client=scene.client))).shards == SHARDS
+    status = await stub.GetStatus(GetIndexerStatusRequest(client=scene.client))
     assert {shard.refill.reason for shard in status.shards} == {"requested by an operator"}
     await indexer.settle()
     assert {sent.pk for sent in indexer.producer.sent} == {f"k{number}" for number in range(30)}
-    status = await stub.GetStatus(GetIndexerStatusRequest(client=client))
+    status = await stub.GetStatus(GetIndexerStatusRequest(client=scene.client))
     assert not any(shard.HasField("refill") for shard in status.shards)
     with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await stub.RequestRefill(RequestRefillRequest(client=client, shards=[64]))
+        await stub.RequestRefill(RequestRefillRequest(client=scene.client, shards=[64]))
     assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_live_documents_are_delivered_beside_a_refill(
-    registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, new_index: type[Index]
-) -> None:
+async def test_live_documents_are_delivered_beside_a_refill(scene: Scene) -> None:
     """New versions are pushed at every step; the index ends with the newest, although a refill repeats older ones."""
-    await registry.push(*[document(f"k{number}") for number in range(300)])
-    indexer = make_indexer()
-    await indexer.take(*ALL)
+    await scene.push_many(range(300))
+    indexer = await scene.holder()
     await indexer.deliver_all()
     await indexer.offsets.refills.request(list(ALL), "test")
     stop = asyncio.Event()
 
     async def write() -> None:
         for version in range(2, 8):
-            await registry.push(*[document(f"k{number}", version) for number in range(version, 300, 5)])
+            await scene.push_many(range(version, 300, 5), version)
             await asyncio.sleep(0)
         stop.set()
 
@@ -389,6 +316,5 @@ async def test_live_documents_are_delivered_beside_a_refill(
         await indexer.deliverer.deliver_once()
     await writing
     await indexer.settle()
-    index = new_index()
-    index.apply(indexer.producer.sent)
-    assert index.versions() == await live(registry)
+    index = Index(indexer.producer.sent)
+    assert index.versions() == await scene.live()

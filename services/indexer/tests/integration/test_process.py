@@ -18,7 +18,7 @@ from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed_common.db import Database
 from classifeed_indexer.store.offsets import Offsets
 
-from ..conftest import MakeDocument, Registry
+from ..conftest import Registry, make_document
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -95,7 +95,7 @@ def index_of(sent: list[tuple[int, IndexDocument]]) -> dict[str, int]:
 
 
 async def test_pause_past_the_lease_and_kill(
-    registry: Registry, start: Start, offsets: Offsets, document: MakeDocument, read_topic: Any
+    registry: Registry, start: Start, offsets: Offsets, read_topic: Any
 ) -> None:
     async def share_evenly() -> bool:
         return await shares(offsets) == [32, 32]
@@ -109,7 +109,7 @@ async def test_pause_past_the_lease_and_kill(
         return stored == ends
 
     async def push(version: int) -> None:
-        await registry.push(*[document(f"k{number}", version) for number in range(200)])
+        await registry.push(*[make_document(f"k{number}", version) for number in range(200)])
 
     first, second = start(), start()
     await wait_until(share_evenly)

@@ -16,12 +16,13 @@ from classifeed_devkit.testing.rpc import StartServer
 from classifeed_devkit.testing.texts import check_that_nul_is_refused
 from classifeed_indexer.rpc.indexer_service import IndexerService
 
-from ..conftest import MakeDocument, MakeIndexer, Registry
+from ..conftest import make_document
+from .conftest import Scene, shard_of_pk
 
 
 @pytest.fixture
-async def target(make_indexer: MakeIndexer, client: str, rpc_server: StartServer) -> str:
-    offsets = {client: make_indexer().offsets}
+async def target(scene: Scene, rpc_server: StartServer) -> str:
+    offsets = {scene.client: scene.indexer().offsets}
     return await rpc_server("indexer", Servicer.of(add_IndexerServiceServicer_to_server, IndexerService(offsets)))
 
 
@@ -36,26 +37,19 @@ def stub(target: str, rpc_channel: Callable[..., Any]) -> IndexerServiceStub:
     return IndexerServiceStub(rpc_channel(target, caller="operator", audience="indexer"))
 
 
-async def test_status_of_every_shard(
-    stub: IndexerServiceStub,
-    registry: Registry,
-    make_indexer: MakeIndexer,
-    document: MakeDocument,
-    client: str,
-    shard_of_pk: Callable[[str], int],
-) -> None:
+async def test_status_of_every_shard(scene: Scene, stub: IndexerServiceStub) -> None:
     shard = shard_of_pk("a")
-    indexer = make_indexer("worker-1")
+    indexer = scene.indexer("worker-1")
     other = (shard + 1) % 64
     lease, released = await indexer.take(shard, other)
     await indexer.leases.release(released)
-    await registry.push(document("a"))
+    await scene.push(make_document("a"))
     await indexer.deliver_all()
-    status = await stub.GetStatus(GetIndexerStatusRequest(client=client))
+    status = await stub.GetStatus(GetIndexerStatusRequest(client=scene.client))
     assert [entry.shard for entry in status.shards] == list(range(64))
     held = status.shards[shard]
     assert (held.holder, held.fence) == ("worker-1", lease.fence)
-    [(end,)] = await registry.fetch("SELECT last_idx FROM shards")
+    [(end,)] = await scene.fetch("SELECT last_idx FROM shards")
     assert [(cursor.queue, cursor.shard, cursor.idx) for cursor in held.delivered] == [(1, shard, end), (2, shard, 0)]
     assert (status.shards[other].holder, status.shards[other].fence) == ("", 0)
     assert status.shards[(shard + 2) % 64].delivered == []
