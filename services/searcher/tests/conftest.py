@@ -6,7 +6,6 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -54,19 +53,6 @@ from classifeed_searcher.store.positions import IndexPositions
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DEADLINE_S = 180
-
-
-@dataclass
-class Build:
-    """Makes messages for tests."""
-
-    upsert: Callable[..., RawDocument]
-    delete: Callable[..., RawDocument]
-
-
-@pytest.fixture
-def build() -> Build:
-    return Build(make_upsert, make_delete)
 
 
 def make_schema(client: str, epoch: int = 1) -> Schema:
@@ -336,11 +322,11 @@ async def channels(upstream: Upstream, rpc_server: Any, rpc_channel: Any) -> Map
 async def open_searcher(
     channels: Mapping[str, grpc.aio.Channel], kafka: EmbeddedKafka, producer: KafkaProducer, client: str, tmp_path: Path
 ) -> AsyncIterator[Callable[..., Searcher]]:
-    """Open a searcher over the test's folder: `open_searcher()`; an earlier one must have ended."""
+    """Open a searcher over a folder of the test; an earlier one of this folder must have ended."""
     made: list[Searcher] = []
 
-    def open_() -> Searcher:
-        made.append(Searcher(tmp_path, client, channels["searcher"], kafka, producer))
+    def open_(folder: str = "") -> Searcher:
+        made.append(Searcher(tmp_path / folder, client, channels["searcher"], kafka, producer))
         return made[-1]
 
     yield open_

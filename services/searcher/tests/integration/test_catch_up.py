@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from classifeed_common.errors import Unavailable
 from classifeed_searcher.store.catch_up import CatchUp
 
 from ..conftest import Disk
+from .conftest import Scene
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -23,22 +23,14 @@ def taken_in(searcher: Any) -> int:
 
 
 async def test_stopped_searcher_is_searched_once_it_has_what_it_missed(
-    upstream: Any,
-    build: Any,
-    deliver: Callable[[], Awaitable[None]],
-    open_searcher: Callable[..., Any],
-    forget_topic: Callable[[], Awaitable[None]],
-    disk: Disk,
-    monkeypatch: pytest.MonkeyPatch,
+    scene: Scene, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def change(version: int) -> None:
-        await upstream.push(*[build.upsert(f"k{n}", version) for n in range(CHANGED)])
-        await upstream.delivered()
+        await scene.push_many(range(CHANGED), version)
+        await scene.upstream.delivered()
 
-    await upstream.put_schema()
-    await upstream.push(*[build.upsert(f"k{n}") for n in range(DOCUMENTS)])
-    await deliver()
-    searcher = open_searcher()
+    await scene.deliver(DOCUMENTS)
+    searcher = scene.open_searcher()
     searcher.start()
     # They may come from a scan of the registry, before the records of the topic are applied.
     await searcher.until(lambda: searcher.is_whole and taken_in(searcher) == DOCUMENTS)
@@ -49,28 +41,28 @@ async def test_stopped_searcher_is_searched_once_it_has_what_it_missed(
     disk.is_away = True
     with monkeypatch.context() as naive:
         naive.setattr(CatchUp, "behind", 0)
-        searcher = open_searcher()
+        searcher = scene.open_searcher()
         searcher.start()
         await searcher.until(lambda: searcher.is_whole)
         assert set(searcher.versions().values()) == {1}
         await searcher.stop()
 
     # It reports what is missing, waits only for that, and may be stopped meanwhile.
-    searcher = open_searcher()
+    searcher = scene.open_searcher()
     searcher.start()
     await searcher.until(lambda: searcher.live.catch_up is not None)
     await change(3)
     with pytest.raises(Unavailable, match=f"lacks {CHANGED} records") as refusal:
         await searcher.live.check()
     assert refusal.value.reason == "INDEX_CATCHING_UP"
-    assert f"lacks {CHANGED} records" in searcher.keeper.blocked()[upstream.client]
+    assert f"lacks {CHANGED} records" in searcher.keeper.blocked()[scene.upstream.client]
     assert sum((await searcher.keeper.backlog()).values()) == 2 * CHANGED
     await searcher.stop()
 
     disk.is_away = False
-    expected = await upstream.live_versions()
+    expected = await scene.upstream.live_versions()
     shown: list[dict[str, int]] = []
-    searcher = open_searcher()
+    searcher = scene.open_searcher()
     searcher.start()
 
     def is_shown() -> bool:
@@ -90,29 +82,29 @@ async def test_stopped_searcher_is_searched_once_it_has_what_it_missed(
     await searcher.stop()
 
     # If it does not advance, old results with a report are better than none.
-    searcher = open_searcher()
+    searcher = scene.open_searcher()
     searcher.keeper._standstill_s = 0.5
     searcher.start()
     await searcher.until(lambda: searcher.is_whole)
     assert searcher.versions() == expected
-    assert "it is searched without them" in searcher.keeper.blocked()[upstream.client]
+    assert "it is searched without them" in searcher.keeper.blocked()[scene.upstream.client]
     disk.is_away = False
-    current = await upstream.live_versions()
+    current = await scene.upstream.live_versions()
     await searcher.until(lambda: searcher.versions() == current)
     await searcher.until(lambda: not searcher.keeper.blocked())
     await searcher.stop()
 
     # The topic loses the next records while the searcher is about to read them.
     await change(5)
-    searcher = open_searcher()
+    searcher = scene.open_searcher()
     ends_for = searcher.topic.ends_for
 
     async def ends_for_then_forget(positions: Any) -> Any:
         ends = await ends_for(positions)
-        await forget_topic()
+        await scene.forget_topic()
         return ends
 
     searcher.topic.ends_for = ends_for_then_forget
     searcher.start()
     await searcher.until(lambda: searcher.is_whole)
-    assert searcher.versions() == await upstream.live_versions()
+    assert searcher.versions() == await scene.upstream.live_versions()

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
-import grpc.aio
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.search.v1.search_service_pb2 import Hit
-from classifeed_common.kafka import KafkaProducer, dlq
+from classifeed_common.kafka import dlq
 from classifeed_devkit.embedded.kafka import EmbeddedKafka
 from classifeed_devkit.testing.campaigns import in_campaigns
 from classifeed_domain.document_bodies import BodyCodec
 from classifeed_searcher.domain.query import Everything
 
-from ..conftest import Build, Searcher, Upstream, make_schema
+from ..conftest import Searcher, make_delete, make_schema, make_upsert
+from .conftest import Scene
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 
 OF_EACH = 20
-
-
-@pytest.fixture
-async def fresh_searcher(
-    channels: Mapping[str, grpc.aio.Channel], kafka: EmbeddedKafka, producer: KafkaProducer, client: str, tmp_path: Path
-) -> AsyncIterator[Searcher]:
-    """Yield a replica that has no index yet."""
-    searcher = Searcher(tmp_path / "fresh", client, channels["searcher"], kafka, producer)
-    yield searcher
-    await searcher.kill()
 
 
 def in_fields(document: RawDocument, client: str) -> RawDocument:
@@ -74,55 +63,46 @@ async def settle(searcher: Searcher) -> None:
 
 
 @in_campaigns
-async def test_documents_in_fields_are_read_from_registry_queue_and_topic(
-    upstream: Upstream,
-    build: Build,
-    client: str,
-    kafka: EmbeddedKafka,
-    topic: str,
-    deliver: Callable[[], Awaitable[None]],
-    forget_topic: Callable[[], Awaitable[None]],
-    open_searcher: Callable[[], Searcher],
-    fresh_searcher: Searcher,
-) -> None:
+async def test_documents_in_fields_are_read_from_registry_queue_and_topic(scene: Scene) -> None:
     pushed: dict[str, RawDocument] = {}
+    client = scene.upstream.client
 
     async def push(*documents: RawDocument, is_old: bool) -> None:
         pushed.update({document.pk: document for document in documents})
-        await upstream.push(*[in_fields(document, client) if is_old else document for document in documents])
+        await scene.upstream.push(*[in_fields(document, client) if is_old else document for document in documents])
 
-    await upstream.put_schema()
-    await deliver()
-    await push(*[build.upsert(f"registry{n}", title=f"стул {n}") for n in range(OF_EACH)], is_old=True)
-    await upstream.delivered()
-    await forget_topic()
-    searcher = open_searcher()
+    await scene.upstream.put_schema()
+    await scene.start_indexer()
+    await push(*[make_upsert(f"registry{n}", title=f"стул {n}") for n in range(OF_EACH)], is_old=True)
+    await scene.upstream.delivered()
+    await scene.forget_topic()
+    searcher = scene.open_searcher()
     searcher.start()
     await searcher.until(lambda: searcher.is_whole)
     await searcher.stop()
-    await push(*[build.upsert(f"topic{n}", title=f"стол {n}") for n in range(OF_EACH)], is_old=True)
-    await upstream.delivered()
-    await upstream.stop_indexer()
-    await push(*[build.upsert(f"queue{n}", title=f"диван {n}") for n in range(OF_EACH)], is_old=True)
-    in_topic = list(read_topic(kafka, topic))
+    await push(*[make_upsert(f"topic{n}", title=f"стол {n}") for n in range(OF_EACH)], is_old=True)
+    await scene.upstream.delivered()
+    await scene.upstream.stop_indexer()
+    await push(*[make_upsert(f"queue{n}", title=f"диван {n}") for n in range(OF_EACH)], is_old=True)
+    in_topic = list(read_topic(scene.kafka, scene.topic))
     assert {each.pk for each in in_topic} == {f"topic{n}" for n in range(OF_EACH)}
     assert all(each.fields and not each.body and each.client == client for each in in_topic)
 
     # From here on there are only new processes, and clients of both forms.
-    await push(*[build.upsert(f"new{n}", title=f"шкаф {n}") for n in range(OF_EACH)], is_old=False)
+    await push(*[make_upsert(f"new{n}", title=f"шкаф {n}") for n in range(OF_EACH)], is_old=False)
     for place in ("registry", "topic", "queue"):
-        await push(build.upsert(f"{place}1", 2, title="кресло"), is_old=False)
-        await push(build.upsert(f"{place}2", 2, title="кресло"), is_old=True)
-        await upstream.push(build.delete(f"{place}3", 2))
+        await push(make_upsert(f"{place}1", 2, title="кресло"), is_old=False)
+        await push(make_upsert(f"{place}2", 2, title="кресло"), is_old=True)
+        await scene.upstream.push(make_delete(f"{place}3", 2))
         del pushed[f"{place}3"]
     expected = {pk: (document.version, document.body) for pk, document in pushed.items()}
-    await deliver()
-    searcher = open_searcher()
-    for each in (searcher, fresh_searcher):
+    await scene.start_indexer()
+    searchers = scene.open_searcher(), scene.open_searcher("fresh")  # the second one has no index yet
+    for each in searchers:
         each.start(verifies=True)
-    await upstream.delivered()
-    for each in (searcher, fresh_searcher):
+    await scene.upstream.delivered()
+    for each in searchers:
         await settle(each)
         assert hits_of(each, client) == expected
         await each.stop()
-    assert list(read_topic(kafka, dlq(topic))) == []
+    assert list(read_topic(scene.kafka, dlq(scene.topic))) == []

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +19,7 @@ from classifeed.documents.v1 import schema_pb2
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.errors import FailedPrecondition, Unavailable
-from classifeed_common.kafka import Cluster, Topic
-from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_common.kafka import Cluster
 from classifeed_devkit.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.build_index import BuildIndex, Built
@@ -31,40 +29,34 @@ from classifeed_searcher.domain.rebuild import DIFFERENCE, Cause, Rebuild
 from classifeed_searcher.domain.watermarks import Watermarks
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 
-from ..conftest import Disk
+from ..conftest import Disk, make_delete, make_upsert
+from .conftest import Scene
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 
-Deliver = Callable[[], Awaitable[None]]
-OpenSearcher = Callable[..., Any]
-
 
 @pytest.mark.parametrize("begins", ["at the registry", "at the start of the topic"])
-async def test_new_index_holds_what_the_topic_has_forgotten(
-    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, forget_topic: Any, begins: str
-) -> None:
+async def test_new_index_holds_what_the_topic_has_forgotten(scene: Scene, begins: str) -> None:
     """The topic is a window of a week: a reader of it lacks all documents that have not changed since."""
-    await upstream.put_schema()
-    await upstream.push(*[build.upsert(f"k{n}") for n in range(300)])
-    await deliver()
-    first = open_searcher()
+    await scene.deliver(300)
+    first = scene.open_searcher()
     first.start(verifies=True)
     await first.settled()
     await first.stop()
-    await forget_topic()
-    await upstream.push(build.delete("k0", 2), build.upsert("k1", 2))
+    await scene.forget_topic()
+    await scene.upstream.push(make_delete("k0", 2), make_upsert("k1", 2))
     shutil.rmtree(first.generations.folder)
 
-    again = open_searcher()
+    again = scene.open_searcher()
     if begins == "at the start of the topic":
         again.receiver.scan_page = _nothing
     again.start()
     await again.until(lambda: again.is_whole)
-    await upstream.delivered()
+    await scene.upstream.delivered()
     async with asyncio.timeout(180):
         while any((await again.keeper.backlog()).values()):
             await asyncio.sleep(0.05)
-    assert (again.versions() == await upstream.live_versions()) is (begins == "at the registry")
+    assert (again.versions() == await scene.upstream.live_versions()) is (begins == "at the registry")
 
 
 async def _nothing(*_: object) -> Any:
@@ -74,26 +66,15 @@ async def _nothing(*_: object) -> Any:
 @pytest.mark.parametrize(
     "lost", ["folder", "topic", *(pytest.param(each, marks=in_campaigns) for each in ["state", "words", "retention"])]
 )
-async def test_lost_index_is_made_again_by_itself_and_not_shown_before(
-    upstream: Any,
-    build: Any,
-    deliver: Deliver,
-    open_searcher: OpenSearcher,
-    forget_topic: Any,
-    kafka: EmbeddedKafka,
-    topic: str,
-    lost: str,
-) -> None:
-    await upstream.put_schema()
-    await upstream.push(*[build.upsert(f"k{n}") for n in range(2000)])
-    await deliver()
-    before = open_searcher()
+async def test_lost_index_is_made_again_by_itself_and_not_shown_before(scene: Scene, lost: str) -> None:
+    await scene.deliver(2000)
+    before = scene.open_searcher()
     before.start(verifies=True)
     await before.settled()
     await before.stop()
     # Changes that were delivered while the replica was stopped.
-    await upstream.push(*[build.upsert(f"k{n}", 2) for n in range(0, 2000, 3)], build.delete("k1", 2))
-    await upstream.delivered()
+    await scene.upstream.push(*[make_upsert(f"k{n}", 2) for n in range(0, 2000, 3)], make_delete("k1", 2))
+    await scene.upstream.delivered()
     folder = before.generations.folder
     [state] = folder.glob("*/state.json")
     match lost:
@@ -105,15 +86,11 @@ async def test_lost_index_is_made_again_by_itself_and_not_shown_before(
             state.write_text(state.read_text().replace('"analysis": 2, ', ""))
             assert "analysis" not in state.read_text()
         case "retention":
-            await forget_topic()
+            await scene.forget_topic()
         case "topic":
-            cluster = Cluster(kafka.bootstrap, client_id="test")
-            await cluster.remove([topic])
-            await _gone(cluster, topic)
-            await cluster.ensure([Topic(topic, SHARDS, 3_600_000)])
-            await _led(cluster, topic)
+            await _led(await scene.make_topic_again(), scene.topic)
 
-    after = open_searcher()
+    after = scene.open_searcher()
     began_s = time.monotonic()
     shown: list[dict[str, int]] = []
     after.start(verifies=True)
@@ -129,41 +106,30 @@ async def test_lost_index_is_made_again_by_itself_and_not_shown_before(
     print(f"{lost} lost: whole after {time.monotonic() - began_s:.1f} s")  # noqa: T201
     await after.settled()
     print(f"{lost} lost: digests equal after {time.monotonic() - began_s:.1f} s")  # noqa: T201
-    expected = await upstream.live_versions()
+    expected = await scene.upstream.live_versions()
     assert shown == [expected], "nothing is shown before the index is whole"
     assert after.versions() == expected
     assert after.live.equal == SHARDS
     assert len([entry for entry in folder.iterdir() if entry.is_dir()]) == 1, "what was before is removed"
-    await upstream.push(build.upsert("k2", 9))
+    await scene.upstream.push(make_upsert("k2", 9))
     await after.until(lambda: after.versions().get("k2") == 9, "the new index follows the topic")
 
 
-async def test_positions_lost_under_a_running_searcher(
-    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, kafka: EmbeddedKafka, topic: str
-) -> None:
-    await upstream.put_schema()
-    await upstream.push(*[build.upsert(f"k{n}") for n in range(200)])
-    await deliver()
-    searcher = open_searcher()
+async def test_positions_lost_under_a_running_searcher(scene: Scene) -> None:
+    await scene.deliver(200)
+    searcher = scene.open_searcher()
     searcher.start()
     await searcher.until(lambda: searcher.is_whole)
     first = searcher.live.generation
-    cluster = Cluster(kafka.bootstrap, client_id="test")
-    await cluster.remove([topic])
-    await _gone(cluster, topic)
-    await cluster.ensure([Topic(topic, SHARDS, 3_600_000)])
-    await upstream.push(*[build.upsert(f"k{n}", 2) for n in range(200)])
+    await scene.make_topic_again()
+    await scene.push_many(range(200), 2)
     await searcher.until(lambda: searcher.live.generation not in {first, None}, "another generation")
     await searcher.until(lambda: set(searcher.versions().values()) == {2})
 
 
-async def test_crash_in_a_rebuild_begins_it_anew(
-    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher
-) -> None:
-    await upstream.put_schema()
-    await upstream.push(*[build.upsert(f"k{n}") for n in range(1000)])
-    await deliver()
-    first = open_searcher()
+async def test_crash_in_a_rebuild_begins_it_anew(scene: Scene) -> None:
+    await scene.deliver(1000)
+    first = scene.open_searcher()
     is_half = asyncio.Event()
     scan_page = first.receiver.scan_page
 
@@ -177,15 +143,15 @@ async def test_crash_in_a_rebuild_begins_it_anew(
     first.start()
     async with asyncio.timeout(120):
         await is_half.wait()
-    assert "of 64 shards" in first.keeper.blocked()[upstream.client]
+    assert "of 64 shards" in first.keeper.blocked()[scene.upstream.client]
     assert (await first.keeper.backlog()).popitem()[1] >= SHARDS // 2
     await first.kill()
-    again = open_searcher()
+    again = scene.open_searcher()
     with pytest.raises(Unavailable):
         await again.live.check()
     again.start()
     await again.until(lambda: again.is_whole)
-    assert again.versions() == await upstream.live_versions()
+    assert again.versions() == await scene.upstream.live_versions()
     # Files that a crash has left are removed after the switch.
     await again.until(lambda: len([entry for entry in again.generations.folder.iterdir() if entry.is_dir()]) == 1)
 
@@ -202,19 +168,12 @@ async def test_crash_in_a_rebuild_begins_it_anew(
     ],
 )
 async def test_rebuild_that_fails_begins_anew_and_leaves_nothing(
-    upstream: Any,
-    build: Any,
-    deliver: Deliver,
-    open_searcher: OpenSearcher,
-    monkeypatch: pytest.MonkeyPatch,
-    fault: str,
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     """The role continues; otherwise its process would end, restart, and fail again."""
     monkeypatch.setattr(index_keeper, "_WRITE_AGAIN_S", 1.0)
-    await upstream.put_schema()
-    await upstream.push(*[build.upsert(f"k{n}") for n in range(500)])
-    await deliver()
-    searcher = open_searcher()
+    await scene.deliver(500)
+    searcher = scene.open_searcher()
     searcher.start()
     await searcher.until(lambda: searcher.is_whole and searcher.live.rebuild is None)
     former = searcher.live.generation
@@ -247,43 +206,39 @@ async def test_rebuild_that_fails_begins_anew_and_leaves_nothing(
     searcher.keeper.request_rebuild(Cause(DIFFERENCE, "a shard differs", keeps_former=True))
     reason = {"another epoch is active": "not the active one", "a fault of the code": "LookupError: no such shard"}
     await searcher.until(
-        lambda: reason.get(fault, "the index cannot be written") in searcher.keeper.blocked().get(upstream.client, "")
+        lambda: (
+            reason.get(fault, "the index cannot be written") in searcher.keeper.blocked().get(scene.upstream.client, "")
+        )
     )
     await searcher.until(lambda: searcher.live.generation is not former)
     assert folders[-1] == {former.folder.name, builds[1].folder.name}
-    assert searcher.versions() == await upstream.live_versions()
+    assert searcher.versions() == await scene.upstream.live_versions()
 
 
-async def test_partition_that_fails_before_the_new_index_is_searched_is_named(
-    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, disk: Disk, topic: str
-) -> None:
-    await upstream.put_schema()
-    await upstream.push(*[build.upsert(f"k{n}") for n in range(60)])
-    await deliver()
-    await upstream.delivered()
-    searcher = open_searcher()
+async def test_partition_that_fails_before_the_new_index_is_searched_is_named(scene: Scene, disk: Disk) -> None:
+    await scene.deliver(60)
+    await scene.upstream.delivered()
+    searcher = scene.open_searcher()
     scan_page = searcher.receiver.scan_page
 
     async def scan_beside_a_write(shard: int, *position: Any) -> Any:
         if not disk.is_away:
             disk.is_away = True
-            await upstream.push(build.upsert("k0", 2))
-            await upstream.delivered()
+            await scene.upstream.push(make_upsert("k0", 2))
+            await scene.upstream.delivered()
         return await scan_page(shard, *position)
 
     searcher.receiver.scan_page = scan_beside_a_write
     searcher.start()
-    await searcher.until(lambda: any(name.startswith(topic) for name in searcher.keeper.blocked()))
+    await searcher.until(lambda: any(name.startswith(scene.topic) for name in searcher.keeper.blocked()))
     assert not searcher.is_whole
     disk.is_away = False
     await searcher.until(lambda: searcher.is_whole)
-    assert searcher.versions() == await upstream.live_versions()
+    assert searcher.versions() == await scene.upstream.live_versions()
 
 
-async def test_client_without_a_schema_is_waited_for(
-    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher
-) -> None:
-    searcher = open_searcher()
+async def test_client_without_a_schema_is_waited_for(scene: Scene) -> None:
+    searcher = scene.open_searcher()
     searcher.start()
     await searcher.until(lambda: not searcher.live.has_schema)
     await searcher.live.check()
@@ -295,31 +250,27 @@ async def test_client_without_a_schema_is_waited_for(
         return await scan_page(*position)
 
     searcher.receiver.scan_page = scan_later
-    await upstream.put_schema()
-    await deliver()
+    await scene.upstream.put_schema()
+    await scene.start_indexer()
     await searcher.until(lambda: searcher.live.has_schema)
     await searcher.live.check()  # it was ready, and no searchable document is lost
     assert (await searcher.keeper.backlog()).popitem()[1] == SHARDS
     is_scanned.set()
-    await upstream.push(build.upsert("a"))
+    await scene.upstream.push(make_upsert("a"))
     await searcher.until(lambda: searcher.versions() == {"a": 1})
 
 
-async def test_documents_that_cannot_be_decoded_are_left_out_counted_and_named(
-    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher
-) -> None:
+async def test_documents_that_cannot_be_decoded_are_left_out_counted_and_named(scene: Scene) -> None:
     """Without handling, one of them would end the searcher in every rebuild, for all clients."""
-    await upstream.put_schema()
-    await upstream.push(*[build.upsert(f"k{n}") for n in range(300)])
-    await deliver()
-    searcher = open_searcher()
+    await scene.deliver(300)
+    searcher = scene.open_searcher()
     scan_page = searcher.receiver.scan_page
     damaged: list[str] = []
     named: list[str] = []
 
     async def scan_damaged(shard: int, *position: Any) -> Any:
         page = await scan_page(shard, *position)
-        named.append(searcher.keeper.blocked().get(upstream.client, ""))
+        named.append(searcher.keeper.blocked().get(scene.upstream.client, ""))
         if not page.documents or damaged:
             return page
         damaged.append(RawDocument.FromString(page.documents[0]).pk)
@@ -327,13 +278,13 @@ async def test_documents_that_cannot_be_decoded_are_left_out_counted_and_named(
 
     searcher.receiver.scan_page = scan_damaged
     metric = "classifeed_searcher_damaged_documents_total"
-    before = REGISTRY.get_sample_value(metric, {"client": upstream.client}) or 0.0
+    before = REGISTRY.get_sample_value(metric, {"client": scene.upstream.client}) or 0.0
     searcher.start()
     await searcher.until(lambda: searcher.is_whole)
-    expected = await upstream.live_versions()
+    expected = await scene.upstream.live_versions()
     del expected[damaged[0]]
     assert searcher.versions() == expected
-    assert REGISTRY.get_sample_value(metric, {"client": upstream.client}) == before + 1
+    assert REGISTRY.get_sample_value(metric, {"client": scene.upstream.client}) == before + 1
     assert "damaged rows of the registry left out: 1" in named[-1]
 
 
@@ -355,16 +306,12 @@ class LateNotes(BuildIndex):
 
 
 @pytest.mark.parametrize("notes", ["before the scan", pytest.param("after the scan", marks=in_campaigns)])
-async def test_scan_beside_writes_loses_nothing(
-    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, notes: str, monkeypatch: Any
-) -> None:
+async def test_scan_beside_writes_loses_nothing(scene: Scene, notes: str, monkeypatch: Any) -> None:
     """New, changed and removed documents throughout the scan: 2,000 a second in a campaign."""
     documents, rate = (20_000, 2_000) if IS_LONG else (2_000, 400)
-    await upstream.put_schema()
-    await upstream.push(*[build.upsert(f"k{n}") for n in range(documents)])
-    await deliver()
-    await upstream.delivered()
-    searcher = open_searcher()
+    await scene.deliver(documents)
+    await scene.upstream.delivered()
+    searcher = scene.open_searcher()
     if notes == "after the scan":
         receiver, topic, generations = searcher.receiver, searcher.topic, searcher.generations
         searcher.keeper._build = LateNotes(receiver, topic, generations)
@@ -382,12 +329,12 @@ async def test_scan_beside_writes_loses_nothing(
         began_s, step = time.monotonic(), 0
         while not is_scanned.is_set():
             step += 1
-            changes = [build.upsert(f"k{(step * 97 + n * 193) % documents}", 1 + step) for n in range(rate // 6)]
+            changes = [make_upsert(f"k{(step * 97 + n * 193) % documents}", 1 + step) for n in range(rate // 6)]
             unique = {change.pk: change for change in changes}
-            fresh = [build.upsert(f"new{step}-{n}") for n in range(rate // 20)]
-            removed = [build.delete(f"new{step - 5}-{n}", 2) for n in range(rate // 40)] if step > 5 else []
+            fresh = [make_upsert(f"new{step}-{n}") for n in range(rate // 20)]
+            removed = [make_delete(f"new{step - 5}-{n}", 2) for n in range(rate // 40)] if step > 5 else []
             batch = [*unique.values(), *fresh, *removed]
-            await upstream.push(*batch)
+            await scene.upstream.push(*batch)
             written[0] += len(batch)
             await asyncio.sleep(max(0.0, began_s + written[0] / rate - time.monotonic()))
 
@@ -402,25 +349,23 @@ async def test_scan_beside_writes_loses_nothing(
         await writing
     print(f"{written[0]} writes beside a scan of {seconds:.1f} s: {written[0] / seconds:.0f}/s")  # noqa: T201
     await searcher.until(lambda: searcher.is_whole)
-    await upstream.delivered()
+    await scene.upstream.delivered()
     first = searcher.live.generation
     if notes == "before the scan":
         await searcher.settled()
         assert searcher.live.generation is first, "the digests were equal at once"
-        assert searcher.versions() == await upstream.live_versions()
+        assert searcher.versions() == await scene.upstream.live_versions()
         assert searcher.live.equal == SHARDS
     else:
         # Digests find it, and the index is rebuilt; meanwhile it is searched as it is.
         await searcher.until(lambda: bool(searcher.live.differing))
 
 
-async def test_searcher_waits_for_a_receiver_that_is_away(
-    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, monkeypatch: Any, tmp_path: Path
-) -> None:
-    await upstream.put_schema()
-    await upstream.push(build.upsert("a"))
-    await deliver()
-    searcher = open_searcher()
+async def test_searcher_waits_for_a_receiver_that_is_away(scene: Scene) -> None:
+    await scene.upstream.put_schema()
+    await scene.upstream.push(make_upsert("a"))
+    await scene.start_indexer()
+    searcher = scene.open_searcher()
     is_away = [True]
     scan_page = searcher.receiver.scan_page
 
@@ -431,7 +376,7 @@ async def test_searcher_waits_for_a_receiver_that_is_away(
 
     searcher.receiver.scan_page = fail
     searcher.start()
-    await searcher.until(lambda: "the receiver is away" in searcher.keeper.blocked().get(upstream.client, ""))
+    await searcher.until(lambda: "the receiver is away" in searcher.keeper.blocked().get(scene.upstream.client, ""))
     is_away[0] = False
     await searcher.until(lambda: searcher.versions() == {"a": 1})
     await searcher.until(lambda: not searcher.keeper.blocked())
@@ -444,10 +389,4 @@ async def _led(cluster: Cluster, topic: str) -> None:
             with suppress(Unavailable):
                 await cluster.ends([(topic, partition) for partition in range(SHARDS)])
                 return
-            await asyncio.sleep(0.1)
-
-
-async def _gone(cluster: Cluster, topic: str) -> None:
-    async with asyncio.timeout(60):
-        while await cluster.topics([topic]):
             await asyncio.sleep(0.1)

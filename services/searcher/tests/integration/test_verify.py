@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,20 +22,19 @@ from classifeed_domain.topics import index_documents
 from classifeed_searcher.app.verify_index import IndexVerifier
 from classifeed_searcher.clients.receiver import ReceiverClient
 
+from ..conftest import make_upsert
+from .conftest import Scene
+
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 
-Deliver = Callable[[], Awaitable[None]]
-OpenSearcher = Callable[..., Any]
 REGISTRY = ("documents", "shards", "elements", "failures", "progress")
 
 
 @pytest.fixture
-async def searcher(upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher) -> Any:
+async def searcher(scene: Scene) -> Any:
     """Open a searcher with 300 documents, equal to the registry."""
-    await upstream.put_schema()
-    await upstream.push(*[build.upsert(f"k{n}") for n in range(300)])
-    await deliver()
-    made = open_searcher()
+    await scene.deliver(300)
+    made = scene.open_searcher()
     made.start(verifies=True)
     await made.settled()
     assert made.live.equal == SHARDS
@@ -58,22 +57,20 @@ def damage(searcher: Any, *documents: RawDocument, removed: str = "") -> None:
 @pytest.mark.parametrize(
     "kind", ["lost", "swapped", *(pytest.param(each, marks=in_campaigns) for each in ["too many", "older"])]
 )
-async def test_difference_is_named_and_the_index_made_again(
-    upstream: Any, build: Any, searcher: Any, kind: str
-) -> None:
+async def test_difference_is_named_and_the_index_made_again(upstream: Any, searcher: Any, kind: str) -> None:
     first = searcher.live.generation
     match kind:
         case "lost":
             damage(searcher, removed="k7")
         case "too many":
-            damage(searcher, build.upsert("nobody"))
+            damage(searcher, make_upsert("nobody"))
         case "older":
-            await upstream.push(build.upsert("k7", 5))
+            await upstream.push(make_upsert("k7", 5))
             await searcher.settled()
-            damage(searcher, build.upsert("k7", 4))
+            damage(searcher, make_upsert("k7", 4))
         case "swapped":  # as many documents as there should be
             other = next(pk for n in range(10**6) if shard_of(hash_of(pk := f"x{n}")) == shard_of(hash_of("k7")))
-            damage(searcher, build.upsert(other), removed="k7")
+            damage(searcher, make_upsert(other), removed="k7")
     named: list[str] = []
 
     def is_made_again() -> bool:
@@ -90,17 +87,17 @@ async def test_difference_is_named_and_the_index_made_again(
 
 @pytest.mark.parametrize("restored", ["tables", "tables, and nothing is written since"])
 async def test_restored_receiver_leaves_no_documents_that_it_does_not_know(
-    upstream: Any, build: Any, searcher: Any, restored: str
+    upstream: Any, searcher: Any, restored: str
 ) -> None:
     """The index has the documents pushed since the backup; the service offers pushes them again (see its tests)."""
     backup = TableBackup(upstream.database, *REGISTRY)
     await backup.take()
-    await upstream.push(*[build.upsert(f"k{n}", 2) for n in range(0, 300, 2)], build.upsert("new"))
+    await upstream.push(*[make_upsert(f"k{n}", 2) for n in range(0, 300, 2)], make_upsert("new"))
     await searcher.settled()
     first = searcher.live.generation
     await backup.restore()
     if restored == "tables":
-        await upstream.push(*[build.upsert(f"k{n}", 3) for n in range(0, 300, 10)])
+        await upstream.push(*[make_upsert(f"k{n}", 3) for n in range(0, 300, 10)])
     await searcher.until(lambda: searcher.live.generation is not first, "the difference is found")
     await searcher.settled()
     assert searcher.versions() == await upstream.live_versions()
@@ -108,7 +105,7 @@ async def test_restored_receiver_leaves_no_documents_that_it_does_not_know(
 
 
 async def test_a_damaged_row_of_the_registry_is_no_difference_once_a_rebuild_has_left_it_out(
-    upstream: Any, build: Any, searcher: Any
+    upstream: Any, searcher: Any
 ) -> None:
     """End to end: one damaged row must not end every rebuild, and with it the service for all clients."""
     first = searcher.live.generation
@@ -121,13 +118,13 @@ async def test_a_damaged_row_of_the_registry_is_no_difference_once_a_rebuild_has
     assert "k7" not in expected, "it is marked"
     assert "k8" in expected
     assert searcher.versions() == expected
-    await upstream.push(build.upsert("k7", 1))
+    await upstream.push(make_upsert("k7", 1))
     await searcher.until(lambda: searcher.versions().get("k7") == 1, "the same version replaces the damaged row")
 
 
 @in_campaigns
 async def test_what_no_rebuild_mends_is_named_and_not_tried_for_ever(
-    upstream: Any, build: Any, searcher: Any, monkeypatch: pytest.MonkeyPatch
+    upstream: Any, searcher: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = searcher.live.generation
     damage(searcher, removed="k7")
@@ -148,19 +145,19 @@ async def test_what_no_rebuild_mends_is_named_and_not_tried_for_ever(
     assert "did not correct it" in verifier.blocked()[upstream.client]
     backlog = await verifier.backlog()
     assert backlog[f"{upstream.client} shards that differ from the registry"] == 1, "not settled"
-    await upstream.push(build.upsert("k7", 2))
+    await upstream.push(make_upsert("k7", 2))
     await searcher.settled()
     assert not verifier.blocked()
 
 
 async def test_documents_that_the_index_cannot_take_are_no_difference(
-    upstream: Any, build: Any, searcher: Any, producer: KafkaProducer
+    upstream: Any, searcher: Any, producer: KafkaProducer
 ) -> None:
     """A document goes to the dead letters, and the index keeps the older version."""
     first = searcher.live.generation
     shard = shard_of(hash_of("k7"))
     await upstream.stop_indexer()
-    await upstream.push(build.upsert("k7", 2))
+    await upstream.push(make_upsert("k7", 2))
     async with upstream.database.connection() as connection:
         cursor = await connection.execute(
             "SELECT last_idx FROM shards WHERE client = %s AND queue = 1 AND shard = %s", (upstream.client, shard)
@@ -179,11 +176,11 @@ async def test_documents_that_the_index_cannot_take_are_no_difference(
     assert searcher.versions()["k7"] == 1
 
 
-async def test_shard_on_the_move_is_compared_later(upstream: Any, build: Any, searcher: Any) -> None:
+async def test_shard_on_the_move_is_compared_later(upstream: Any, searcher: Any) -> None:
     """The indexer is stopped: the registry is ahead, which is not a difference, but the backlog is not empty."""
     first = searcher.live.generation
     await upstream.stop_indexer()
-    await upstream.push(*[build.upsert(f"k{n}", 2) for n in range(300)])
+    await upstream.push(*[make_upsert(f"k{n}", 2) for n in range(300)])
     for _ in range(4):
         backlog = await searcher.verifier.backlog()
         assert backlog[f"{upstream.client} shards to compare with the registry"] > 0
