@@ -100,7 +100,7 @@ class Tasks:
     def __init__(self, db: Database) -> None:
         self._service = TaskMethods(db, JobStore(), None)  # type: ignore[arg-type]
 
-    async def find_tasks(self, names: Collection[str]) -> set[str]:
+    async def list_existing_tasks(self, names: Collection[str]) -> set[str]:
         return set((await self._service.FindTasks(FindTasksRequest(names=names), None)).names)  # type: ignore[arg-type]
 
 

@@ -58,7 +58,7 @@ MUTATIONS: Final = (
         "nested-sellers-not-found",
         "A seller in a nested message of a request is not compared.",
         f"{DOMAIN}/owner_rules.py",
-        before="                    yield from find_sellers(each)",
+        before="                    yield from list_sellers(each)",
         after="                    yield from ()",
         tests=(f"{_TEST_OWNER_RULES}::test_a_foreign_seller_is_found_in_every_text_of_a_request",),
     ),

@@ -31,7 +31,7 @@ from classifeed_common.http.api.callers import CallerCheck
 from classifeed_common.rpc.server import Servicer, build_server
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_devkit.testing.rpc import settings_for
-from classifeed_domain.owner_rules import find_sellers
+from classifeed_domain.owner_rules import list_sellers
 from classifeed_domain.policy import CALLERS, POLICY, RULES, SELLER_METHODS, SERVED_BY
 
 METHODS: Final = dict(list_methods())
@@ -289,7 +289,7 @@ def test_a_foreign_seller_is_found_in_every_text_of_a_request(method: str) -> No
 
 
 def test_every_field_about_sellers_is_known() -> None:
-    """A field with another name that holds a seller id must be added to `find_sellers`."""
+    """A field with another name that holds a seller id must be added to `list_sellers`."""
     known = {"seller_id", "seller_ids"}
     for method in NAMED:
         named = {path[-1] for path in texts_below(METHODS[method].input_type) if "seller" in path[-1]}
@@ -431,6 +431,6 @@ def test_a_token_of_some_sellers_gets_no_method_that_needs_all() -> None:
 
 
 def test_sellers_are_found_in_what_is_nested() -> None:
-    assert {*find_sellers(Feed(name="sellers/a/feeds/b", seller_id="c"))} == {"a", "c"}
-    assert {*find_sellers(Feed())} == set()
-    assert {*find_sellers(Upload(task="sellers/d/feeds/e/tasks/1"))} == {"d"}
+    assert {*list_sellers(Feed(name="sellers/a/feeds/b", seller_id="c"))} == {"a", "c"}
+    assert {*list_sellers(Feed())} == set()
+    assert {*list_sellers(Upload(task="sellers/d/feeds/e/tasks/1"))} == {"d"}

@@ -17,7 +17,7 @@ from classifeed_common.rpc.texts import receive_with
 from classifeed_common.rpc.validation import check_received
 from classifeed_devkit.testing.measuring.event_loop import LONGEST_S
 from classifeed_devkit.testing.measuring.large_requests import largest_requests, requests_of_tiny_items
-from classifeed_domain.owner_rules import find_sellers
+from classifeed_domain.owner_rules import list_sellers
 from classifeed_domain.policy import CALLERS, LARGE_REQUESTS, POLICY
 
 METHODS: Final = dict(list_methods())
@@ -30,7 +30,7 @@ async def work_of(descriptor: Descriptor, sent: bytes, limit_bytes: int) -> tupl
     began_s = time.thread_time()
     try:
         request = await check_received(receive(sent))
-        set(find_sellers(request))
+        set(list_sellers(request))
     except InvalidArgument as error:
         return time.thread_time() - began_s, error.reason
     finally:

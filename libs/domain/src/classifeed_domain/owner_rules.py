@@ -18,7 +18,7 @@ _PREFIX: Final = "sellers/"
 _ID_FIELDS: Final = frozenset({"seller_id", "seller_ids"})
 
 
-def find_sellers(message: Message) -> Iterator[str]:
+def list_sellers(message: Message) -> Iterator[str]:
     """Yield the sellers that a message names: in fields called seller_id, and in each text that begins with sellers/.
 
     Resource names are found by value, because a field that a later version adds may lack an annotation. Any other text
@@ -31,7 +31,7 @@ def find_sellers(message: Message) -> Iterator[str]:
                 yield from _in_map(value)
             else:
                 for each in values:
-                    yield from find_sellers(each)
+                    yield from list_sellers(each)
         elif field.type == FieldDescriptor.TYPE_STRING:
             yield from values if field.name in _ID_FIELDS else _in_texts(values)
 
@@ -40,7 +40,7 @@ def _in_map(entries: Mapping[Any, Any]) -> Iterator[str]:
     for key, value in entries.items():
         yield from _in_texts(each for each in (key, value) if isinstance(each, str))
         if isinstance(value, Message):
-            yield from find_sellers(value)
+            yield from list_sellers(value)
 
 
 def _in_texts(texts: Any) -> Iterator[str]:

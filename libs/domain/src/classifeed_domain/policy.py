@@ -13,7 +13,7 @@ from typing import Final
 
 from classifeed_common.auth.owners import Closed, InResponse, Named, Narrowed, OwnerRule, OwnerRules, Public
 from classifeed_common.auth.policy import LARGEST_REQUEST_BYTES, OPERATOR, REQUEST_LIMIT_BYTES, SERVICE, Policy
-from classifeed_domain.owner_rules import find_sellers, narrow_document, narrow_search
+from classifeed_domain.owner_rules import list_sellers, narrow_document, narrow_search
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,5 +187,5 @@ LARGE_REQUESTS: Final[Mapping[str, int]] = {
     method: row.limit_bytes for method, row in _methods() if row.limit_bytes != REQUEST_LIMIT_BYTES
 }
 
-POLICY: Final = Policy(CALLERS, SERVED_BY, OwnerRules(RULES, find_sellers), LARGE_REQUESTS)
+POLICY: Final = Policy(CALLERS, SERVED_BY, OwnerRules(RULES, list_sellers), LARGE_REQUESTS)
 """The policy of the suite."""

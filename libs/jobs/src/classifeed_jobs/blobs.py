@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import structlog
 
-from classifeed_common.blobs import BlobRefs, BlobStore, DamagedBlob, find_damaged
+from classifeed_common.blobs import BlobRefs, BlobStore, DamagedBlob, list_damaged
 from classifeed_common.blobs.refs import GRACE_S
 from classifeed_common.db import Database, Tx
 from classifeed_common.db.connection import after_commit
@@ -115,7 +115,7 @@ class BlobVerification:
             while not state["is_done"]:
                 async with ctx.db.transaction() as tx:
                     hashes = await refs.list_needed(tx, after=state["after"], limit=_READ_AT_ONCE)
-                damaged = await find_damaged(self.store, hashes)
+                damaged = await list_damaged(self.store, hashes)
                 state = {
                     "after": hashes[-1] if hashes else state["after"],
                     "read": state["read"] + len(hashes),

@@ -23,7 +23,7 @@ class Tasks:
     def __init__(self, *numbers: int) -> None:
         self.names = {f"sellers/s/feeds/default/tasks/{number}" for number in numbers}
 
-    async def find_tasks(self, names: Collection[str]) -> set[str]:
+    async def list_existing_tasks(self, names: Collection[str]) -> set[str]:
         return self.names & set(names)
 
 

@@ -30,7 +30,7 @@ class Tasks:
         self.names = {task_name(number) for number in numbers}
         self.is_away = False
 
-    async def find_tasks(self, names: Collection[str]) -> set[str]:
+    async def list_existing_tasks(self, names: Collection[str]) -> set[str]:
         if self.is_away:
             raise ConnectionError("away")
         return self.names & set(names)

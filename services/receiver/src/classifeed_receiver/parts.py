@@ -13,8 +13,8 @@ from classifeed_common.runner.parts import database_of
 from classifeed_receiver.app.pushing.push_documents import PushDocuments
 from classifeed_receiver.app.reading.read_elements import ReadElements
 from classifeed_receiver.app.upkeep.expire_documents import DocumentExpirer
-from classifeed_receiver.app.upkeep.find_abandoned import find_abandoned
-from classifeed_receiver.app.upkeep.find_damaged import find_damaged
+from classifeed_receiver.app.upkeep.list_abandoned import list_abandoned
+from classifeed_receiver.app.upkeep.list_damaged import list_damaged
 from classifeed_receiver.app.upkeep.trim_queues import QueueTrimmer
 from classifeed_receiver.settings import ReceiverSettings
 from classifeed_receiver.store.commit_signal import CommitSignal
@@ -79,9 +79,9 @@ def build_parts(settings: ReceiverSettings) -> Parts:
         trimmer=QueueTrimmer(database, group_lifetime_s=settings.group_lifetime_s, failed_age_s=settings.failed_age_s),
         expirer=DocumentExpirer(database, tombstone_age_s=settings.tombstone_age_s),
         abandoned=Watch(
-            partial(find_abandoned, database),
+            partial(list_abandoned, database),
             what="documents in abandoned epochs",
             period_s=_ABANDONED_INTERVAL_S,
         ),
-        damaged=Watch(partial(find_damaged, database), what="damaged rows of the registry"),
+        damaged=Watch(partial(list_damaged, database), what="damaged rows of the registry"),
     )

@@ -1,6 +1,6 @@
 """Files in an object store under the hash of their bytes, and the references that keep them."""
 
-from classifeed_common.blobs.damage import DamagedBlob, find_damaged
+from classifeed_common.blobs.damage import DamagedBlob, list_damaged
 from classifeed_common.blobs.piece import BlobCorrupt, BlobMissing, BlobPiece
 from classifeed_common.blobs.refs import BlobRefs
 from classifeed_common.blobs.store import BlobStore
@@ -14,5 +14,5 @@ __all__ = [
     "BlobStore",
     "BlobSweeper",
     "DamagedBlob",
-    "find_damaged",
+    "list_damaged",
 ]

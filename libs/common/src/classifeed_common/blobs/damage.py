@@ -23,7 +23,7 @@ class DamagedBlob:
     fault: Literal["missing", "corrupt"]
 
 
-async def find_damaged(store: BlobStore, hashes: Sequence[str]) -> list[DamagedBlob]:
+async def list_damaged(store: BlobStore, hashes: Sequence[str]) -> list[DamagedBlob]:
     """Read files one after the other, and return those that are missing or corrupt.
 
     A corrupt file is removed: its bytes must not be used, and a put would mistake an object of the same size for the

@@ -59,7 +59,7 @@ FROM (
 ORDER BY newest.job_id DESC
 LIMIT 1
 
--- name: find_unknown_keys
+-- name: list_unknown_keys
 SELECT a.key FROM unnest(%(keys)s::text[]) AS a (key)
 WHERE NOT EXISTS (SELECT FROM dl_job_keys k WHERE k.idempotency_key = a.key)
 

@@ -37,7 +37,7 @@ _RETRY = _SQL["retry_jobs"]
 _COUNT_LIVE = _SQL["count_live"]
 _COUNT_MADE_BY = _SQL["count_made_by"]
 _NEWEST = _SQL["find_newest"]
-_UNKNOWN_KEYS = _SQL["find_unknown_keys"]
+_UNKNOWN_KEYS = _SQL["list_unknown_keys"]
 
 _QUIETEN = _SQL["quieten"]
 _UNQUIETEN = _SQL["unquieten"]
@@ -372,7 +372,7 @@ class JobStore:
         found = await (await tx.execute(_NEWEST, {"until_ms": until_ms})).fetchone()
         return int(found[0]) if found is not None else 0
 
-    async def find_unknown_keys(self, tx: Tx, keys: Collection[str]) -> set[str]:
+    async def list_unknown_keys(self, tx: Tx, keys: Collection[str]) -> set[str]:
         """Return the idempotency keys that are not stored: they were never used, or have expired."""
         return {key for (key,) in await (await tx.execute(_UNKNOWN_KEYS, {"keys": list(keys)})).fetchall()}
 

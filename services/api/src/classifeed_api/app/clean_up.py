@@ -23,7 +23,7 @@ _ROWS: Final = 200
 class Tasks(Protocol):
     """The processor, as the clean-up needs it."""
 
-    async def find_tasks(self, names: Collection[str]) -> set[str]:
+    async def list_existing_tasks(self, names: Collection[str]) -> set[str]:
         """Return the names of the tasks that exist."""
 
 
@@ -58,7 +58,7 @@ async def remove_old_uploads(
     """
     async with begin() as tx:
         listed = await cleaning.list_loaded(tx, after=UUID(cursor or str(UUID(int=0))), kept=kept, limit=limit)
-    there = await tasks.find_tasks({upload.task_name for upload in listed})
+    there = await tasks.list_existing_tasks({upload.task_name for upload in listed})
     old = [upload.upload_id for upload in listed if upload.task_name not in there]
     async with begin() as tx:
         await _delete(tx, old, refs)

@@ -144,7 +144,7 @@ class ProcessorClient:
         newest = (await self.stub.ListTasks(ListTasksRequest(parent=key.name, page_size=1))).tasks
         return int(newest[0].task_id) if newest else 0
 
-    async def find_tasks(self, names: Collection[str]) -> set[str]:
+    async def list_existing_tasks(self, names: Collection[str]) -> set[str]:
         """Return the names of the tasks that exist, of at most 1,000.
 
         Raises:
@@ -154,7 +154,7 @@ class ProcessorClient:
             return set()
         return set((await self.stub.FindTasks(FindTasksRequest(names=names))).names)
 
-    async def find_standings(self, names: Collection[str]) -> Mapping[str, task_pb2.Task]:
+    async def list_standings(self, names: Collection[str]) -> Mapping[str, task_pb2.Task]:
         """Return tasks by resource name, of at most 1,000; unknown ones are left out.
 
         The result is empty if the processor does not respond soon.

@@ -24,7 +24,7 @@ class Processor:
         self.tasks: dict[str, list[int]] = {}
         self.meanwhile: Callable[[], Awaitable[None]] | None = None
 
-    async def find_tasks(self, names: Collection[str]) -> set[str]:
+    async def list_existing_tasks(self, names: Collection[str]) -> set[str]:
         there = {f"{key}/tasks/{task_id}" for key, ids in self.tasks.items() for task_id in ids}
         return there & set(names)
 

@@ -99,7 +99,7 @@ async def test_request_that_failed_before_its_file_was_stored_can_be_sent_again(
 class NoTasks:
     """Fake processor without tasks."""
 
-    async def find_tasks(self, names: Collection[str]) -> set[str]:
+    async def list_existing_tasks(self, names: Collection[str]) -> set[str]:
         return set()
 
 

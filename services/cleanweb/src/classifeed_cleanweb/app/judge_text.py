@@ -116,13 +116,13 @@ class JudgeText:
         judged: dict[int, Judged] = {}
         ways: list[str] = []
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            kept = await reviews.find_kept(tx, [each.cache_key for each in undecided], age_s=KEPT_S)
+            kept = await reviews.list_kept(tx, [each.cache_key for each in undecided], age_s=KEPT_S)
             if reviewed := [
                 each.cache_key for each in undecided if each.cache_key not in kept and self._is_reviewed(each)
             ]:
                 # A review may have ended before the lock was acquired.
                 await reviews.lock_texts(tx, reviewed)
-                kept |= await reviews.find_kept(tx, reviewed, age_s=KEPT_S)
+                kept |= await reviews.list_kept(tx, reviewed, age_s=KEPT_S)
             # A fixed order prevents a deadlock between two batches with the same texts.
             for each in sorted(undecided, key=lambda each: each.text.key):
                 if (found := kept.get(each.cache_key)) is not None:

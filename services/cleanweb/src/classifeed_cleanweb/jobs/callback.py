@@ -60,7 +60,7 @@ def register_callback(registry: Registry, database: Database, receivers: Receive
     async def deliver(ctx: JobContext, args: CallbackArgs) -> None:
         """Deliver a callback after the older ones of its key, so that a verdict never arrives after a newer one."""
         async with database.transaction() as tx:
-            due = await callbacks.find_up_to(tx, args.callback_id, give_up_s=GIVE_UP_S)
+            due = await callbacks.list_up_to(tx, args.callback_id, give_up_s=GIVE_UP_S)
         if not due or due[-1].given_up_at is not None:
             return
         for callback in due:

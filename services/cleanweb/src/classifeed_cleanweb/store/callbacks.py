@@ -25,12 +25,12 @@ async def add_callback(tx: Tx, service: str, environment: str, key: str, reviewe
     return int(row[0])
 
 
-async def find_up_to(tx: Tx, callback_id: int, *, give_up_s: float) -> list[Any]:
+async def list_up_to(tx: Tx, callback_id: int, *, give_up_s: float) -> list[Any]:
     """Return a callback after the older ones of its key, as rows by name; empty if it was delivered.
 
     `is_late` of a row says whether it has been retried for `give_up_s`.
     """
-    return await fetch_named(tx, _SQL["find_up_to"], {"callback_id": callback_id, "give_up_s": give_up_s})
+    return await fetch_named(tx, _SQL["list_up_to"], {"callback_id": callback_id, "give_up_s": give_up_s})
 
 
 async def delete_callback(tx: Tx, callback_id: int) -> None:

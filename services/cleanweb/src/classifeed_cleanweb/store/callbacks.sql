@@ -5,7 +5,7 @@ INSERT INTO callbacks (service, environment, key, verdicts, reviewers)
 VALUES (%(service)s, %(environment)s, %(key)s, %(verdicts)s::text[], %(reviewers)s::text[])
 RETURNING callback_id
 
--- name: find_up_to
+-- name: list_up_to
 -- A callback that is not delivered yet, and the older ones of its key.
 SELECT c.callback_id, c.service, c.environment, c.key, c.verdicts, c.reviewers, c.given_up_at,
        c.sent_from < clock_timestamp() - %(give_up_s)s * interval '1 second' AS is_late

@@ -73,10 +73,10 @@ class DayFigures(NamedTuple):
     opinions: int
 
 
-async def find_kept(tx: Tx, cache_keys: Sequence[bytes], *, age_s: float) -> dict[bytes, Reviewed]:
+async def list_kept(tx: Tx, cache_keys: Sequence[bytes], *, age_s: float) -> dict[bytes, Reviewed]:
     """Return verdicts of people about equal texts that are at most `age_s` seconds old."""
     parameters = {"cache_keys": list(cache_keys), "age_s": age_s}
-    rows = await (await tx.execute(_SQL["find_kept"], parameters)).fetchall()
+    rows = await (await tx.execute(_SQL["list_kept"], parameters)).fetchall()
     return {cache_key: Reviewed(tuple(verdicts), tuple(reviewers)) for cache_key, verdicts, reviewers in rows}
 
 

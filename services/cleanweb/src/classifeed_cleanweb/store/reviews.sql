@@ -1,6 +1,6 @@
 -- Texts that people review.
 
--- name: find_kept
+-- name: list_kept
 SELECT cache_key, verdicts, reviewers FROM kept_verdicts
 WHERE cache_key = ANY (%(cache_keys)s::bytea[]) AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'
 

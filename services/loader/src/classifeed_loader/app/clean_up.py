@@ -21,7 +21,7 @@ _HOSTS: Final = 2000
 class Tasks(Protocol):
     """The processor, as the clean-up needs it."""
 
-    async def find_tasks(self, names: Collection[str]) -> set[str]:
+    async def list_existing_tasks(self, names: Collection[str]) -> set[str]:
         """Return the names of the tasks that exist."""
 
 
@@ -46,7 +46,7 @@ async def remove_old_fetches(
     after = FetchKey(*(cursor or ("", "", 0)))
     async with begin() as tx:
         listed = await cleaning.list_ended(tx, after, limit)
-    there = await tasks.find_tasks({task for _, task in listed if task})
+    there = await tasks.list_existing_tasks({task for _, task in listed if task})
     old = [key for key, task in listed if task not in there]
     async with begin() as tx:
         for key in old:

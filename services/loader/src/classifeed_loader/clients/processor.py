@@ -63,7 +63,7 @@ class ProcessorClient:
                 raise LoadFailed("TASK_REFUSED", f"The file cannot be loaded: {reason}") from error
             raise
 
-    async def find_tasks(self, names: Collection[str]) -> set[str]:
+    async def list_existing_tasks(self, names: Collection[str]) -> set[str]:
         """Return the names of the tasks that exist, of at most 1,000.
 
         Raises:

@@ -66,7 +66,7 @@ async def record(
     ]
 
 
-async def find_repeated(tx: Tx, decisions: Sequence[Decision]) -> dict[str, float]:
+async def list_repeated(tx: Tx, decisions: Sequence[Decision]) -> dict[str, float]:
     """Return the decisions that are not applied and were recorded before: the seconds since then, by key."""
     parameters = {
         "subject_keys": [decision.subject.key for decision in decisions],
@@ -75,16 +75,16 @@ async def find_repeated(tx: Tx, decisions: Sequence[Decision]) -> dict[str, floa
         "reasons": [decision.not_applied for decision in decisions],
         "names": [json.dumps([verdict.name for verdict in decision.verdicts]) for decision in decisions],
     }
-    return dict(await (await tx.execute(_SQL["find_repeated"], parameters)).fetchall())
+    return dict(await (await tx.execute(_SQL["list_repeated"], parameters)).fetchall())
 
 
-async def find_times(tx: Tx, decision_ids: Collection[int]) -> dict[int, datetime]:
+async def list_times(tx: Tx, decision_ids: Collection[int]) -> dict[int, datetime]:
     """Return the times when decisions were recorded, by number."""
     parameters = {"decision_ids": list(decision_ids)}
-    return dict(await (await tx.execute(_SQL["find_times"], parameters)).fetchall())
+    return dict(await (await tx.execute(_SQL["list_times"], parameters)).fetchall())
 
 
-async def find_lost(tx: Tx, decision_ids: Collection[int], *, kept_days: int) -> dict[int, int]:
+async def list_lost(tx: Tx, decision_ids: Collection[int], *, kept_days: int) -> dict[int, int]:
     """Return the numbers without a decision, each with the newest decision number below it; 0: there is none.
 
     Args:
@@ -93,7 +93,7 @@ async def find_lost(tx: Tx, decision_ids: Collection[int], *, kept_days: int) ->
         kept_days: days that decisions are kept; older numbers are not looked up.
     """
     parameters = {"decision_ids": list(decision_ids), "kept_days": kept_days}
-    return dict(await (await tx.execute(_SQL["find_lost"], parameters)).fetchall())
+    return dict(await (await tx.execute(_SQL["list_lost"], parameters)).fetchall())
 
 
 async def keep_verdicts(tx: Tx, verdicts: Mapping[bytes, VerdictList]) -> None:
@@ -107,10 +107,10 @@ async def keep_verdicts(tx: Tx, verdicts: Mapping[bytes, VerdictList]) -> None:
     await tx.execute(_SQL["keep_verdicts"], parameters)
 
 
-async def find_kept(tx: Tx, cache_keys: Collection[bytes], *, age_s: float) -> dict[bytes, VerdictList]:
+async def list_kept(tx: Tx, cache_keys: Collection[bytes], *, age_s: float) -> dict[bytes, VerdictList]:
     """Return kept verdicts for these texts that are at most `age_s` seconds old."""
     parameters = {"cache_keys": list(cache_keys), "age_s": age_s}
-    rows = await (await tx.execute(_SQL["find_kept"], parameters)).fetchall()
+    rows = await (await tx.execute(_SQL["list_kept"], parameters)).fetchall()
     return {
         key: VerdictList(from_json(verdicts), has_end=True, is_ended_by_people=is_from_people)
         for key, verdicts, is_from_people in rows

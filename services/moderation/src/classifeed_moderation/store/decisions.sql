@@ -42,10 +42,10 @@ WITH made AS (
 )
 SELECT subject_key, decision_id, recorded_at FROM recorded
 
--- name: find_times
+-- name: list_times
 SELECT decision_id, recorded_at FROM decisions WHERE decision_id = ANY (%(decision_ids)s)
 
--- name: find_lost
+-- name: list_lost
 -- Numbers without a decision, with the newest number below each. Numbers beyond the retention are skipped: their
 -- decisions may have been deleted.
 SELECT n.decision_id,
@@ -54,7 +54,7 @@ FROM unnest(%(decision_ids)s::bigint[]) AS n (decision_id)
 WHERE NOT EXISTS (SELECT FROM decisions d WHERE d.decision_id = n.decision_id)
   AND n.decision_id >> 10 > (extract(epoch FROM clock_timestamp() - %(kept_days)s * interval '1 day') * 1000)::bigint
 
--- name: find_repeated
+-- name: list_repeated
 -- Verdicts that were recorded before in the same state of the text and changed nothing, with their age in seconds.
 SELECT w.subject_key, extract(epoch from clock_timestamp() - r.recorded_at)::float8 AS age_s
 FROM unnest(%(subject_keys)s::text[], %(text_hashes)s::bytea[], %(supersedes_ids)s::bigint[], %(reasons)s::text[],
@@ -78,7 +78,7 @@ FROM unnest(%(cache_keys)b::bytea[], %(verdicts)s::jsonb[], %(are_from_people)s:
 ON CONFLICT (cache_key) DO UPDATE
 SET verdicts = excluded.verdicts, is_from_people = excluded.is_from_people, stored_at = clock_timestamp()
 
--- name: find_kept
+-- name: list_kept
 SELECT cache_key, verdicts, is_from_people
 FROM verdict_cache
 WHERE cache_key = ANY (%(cache_keys)b) AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'

@@ -69,10 +69,10 @@ async def put_offer_texts(tx: Tx, texts: Sequence[NewOfferText], due_in_s: Seque
     return {key for (key,) in await (await tx.execute(_SQL["put_offer_texts"], parameters)).fetchall()}
 
 
-async def find_decided(tx: Tx, texts: Sequence[NewOfferText]) -> list[Any]:
+async def list_decided(tx: Tx, texts: Sequence[NewOfferText]) -> list[Any]:
     """Return the decided texts of `texts`, as rows by name."""
     parameters = {
         "subject_keys": [text.key for text in texts],
         "text_hashes": [text.text_hash for text in texts],
     }
-    return await fetch_named(tx, _SQL["find_decided"], parameters)
+    return await fetch_named(tx, _SQL["list_decided"], parameters)

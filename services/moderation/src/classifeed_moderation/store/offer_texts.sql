@@ -36,7 +36,7 @@ WITH replaced AS (
 )
 SELECT subject_key FROM put
 
--- name: find_decided
+-- name: list_decided
 -- Decided texts with the rules of their decisions.
 SELECT s.subject_key, s.text, s.title_chars, s.text_hash, s.seller_id, s.namespace, s.external_id, s.status, s.verdicts,
        s.decision_id, d.rule, d.rule_set, d.recorded_at

@@ -36,8 +36,8 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
     ),
     "release_same": (subjects._SQL, {"cache_keys": HASHES, "subject_keys": KEYS}),
     "recheck": (subjects._SQL, {"subject_keys": KEYS}),
-    "find_kept": (decisions._SQL, {"cache_keys": HASHES, "age_s": 60.0}),
-    "find_decided": (OFFER_TEXTS, {"subject_keys": KEYS, "text_hashes": HASHES}),
+    "list_kept": (decisions._SQL, {"cache_keys": HASHES, "age_s": 60.0}),
+    "list_decided": (OFFER_TEXTS, {"subject_keys": KEYS, "text_hashes": HASHES}),
 }
 
 

@@ -168,17 +168,17 @@ def decide_end(loss: Loss, changes: Changes, guard: Guard, disposition: str, dec
     if decision == HOLD_DECISION_REJECT:
         return Decision(Course.DROP)
     removes = disposition != "MAKE_MANUAL"
-    of_removals = find_removal_reasons(loss, guard) if removes else ()
+    of_removals = list_removal_reasons(loss, guard) if removes else ()
     allows_removals = decision in {HOLD_DECISION_CONFIRM, HOLD_DECISION_ALLOW_REMOVALS}
     allows_changes = decision in {HOLD_DECISION_CONFIRM, HOLD_DECISION_ALLOW_CHANGES}
     reasons = () if allows_removals else of_removals
-    reasons += () if allows_changes else find_change_reasons(changes, guard)
+    reasons += () if allows_changes else list_change_reasons(changes, guard)
     if reasons:
         return Decision(Course.HOLD, reasons)
     return Decision(Course.PROCEED, forgets_sizes=bool(of_removals) if removes else loss.unseen > 0)
 
 
-def find_removal_reasons(loss: Loss, guard: Guard) -> tuple[HoldReason, ...]:
+def list_removal_reasons(loss: Loss, guard: Guard) -> tuple[HoldReason, ...]:
     """Return why a person must decide about a loss; empty: nobody must."""
     if not loss.removals:
         return ()
@@ -189,7 +189,7 @@ def find_removal_reasons(loss: Loss, guard: Guard) -> tuple[HoldReason, ...]:
     return (HOLD_REASON_REMOVALS,) if is_large else ()
 
 
-def find_change_reasons(changes: Changes, guard: Guard) -> tuple[HoldReason, ...]:
+def list_change_reasons(changes: Changes, guard: Guard) -> tuple[HoldReason, ...]:
     """Return why a person must decide about changes; empty: nobody must.
 
     The median price moves far exactly if more than half of the changed prices do.

@@ -13,7 +13,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
     HOLD_DECISION_UNSPECIFIED,
     HoldDecision,
 )
-from classifeed_offers.domain.completion import Course, Decision, Guard, Loss, decide_end, find_removal_reasons
+from classifeed_offers.domain.completion import Course, Decision, Guard, Loss, decide_end, list_removal_reasons
 from classifeed_offers.domain.shifts import Changes
 
 REMOVALS, NO_OFFERS = (HOLD_REASON_REMOVALS,), (HOLD_REASON_NO_OFFERS,)
@@ -49,13 +49,13 @@ def loss(before: int, lacking: int, most_before: int = 0, *, brought: int = 0, i
     ],
 )
 def test_reasons(found: Loss, reasons: tuple[int, ...]) -> None:
-    assert find_removal_reasons(found, Guard()) == reasons
+    assert list_removal_reasons(found, Guard()) == reasons
 
 
 def test_limits_are_those_of_the_installation() -> None:
-    assert find_removal_reasons(loss(10, 6), Guard(least_offers=5)) == REMOVALS
-    assert find_removal_reasons(loss(100, 21), Guard(share_percent=20)) == REMOVALS
-    assert find_removal_reasons(loss(100, 100), Guard(share_percent=100)) == ()
+    assert list_removal_reasons(loss(10, 6), Guard(least_offers=5)) == REMOVALS
+    assert list_removal_reasons(loss(100, 21), Guard(share_percent=20)) == REMOVALS
+    assert list_removal_reasons(loss(100, 100), Guard(share_percent=100)) == ()
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def losses(draw: st.DrawFn) -> Loss:
 @given(losses(), st.integers(1, 100), st.integers(1, 100))
 def test_more_lost_is_never_less_held(found: Loss, least: int, share: int) -> None:
     guard = Guard(least, share)
-    reasons = find_removal_reasons(found, guard)
+    reasons = list_removal_reasons(found, guard)
     if found.lacking < found.before:
-        assert not reasons or find_removal_reasons(
+        assert not reasons or list_removal_reasons(
             found._replace(lacking=found.lacking + 1, unseen=found.unseen + 1), guard
         )
-    assert not reasons or find_removal_reasons(found._replace(most_before=found.most_before + 1), guard)
+    assert not reasons or list_removal_reasons(found._replace(most_before=found.most_before + 1), guard)
     assert not reasons or found.removals
     if reasons == REMOVALS:
         kept = found.before - found.lacking

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from classifeed.feeds.v1.load_pb2 import HOLD_REASON_PRICES, HOLD_REASON_UNAVAILABLE
 from classifeed.offers.v1.offer_pb2 import OfferContent, Price
-from classifeed_offers.domain.completion import Guard, find_change_reasons
+from classifeed_offers.domain.completion import Guard, list_change_reasons
 from classifeed_offers.domain.shifts import Changes, Shift, shift_between
 from classifeed_offers.settings import OffersSettings
 
@@ -63,7 +63,7 @@ def test_what_becomes_unavailable_waits_while_nothing_is_available() -> None:
     ],
 )
 def test_reasons(changes: Changes, reasons: list[int]) -> None:
-    assert list(find_change_reasons(changes, Guard())) == reasons
+    assert list(list_change_reasons(changes, Guard())) == reasons
 
 
 @pytest.mark.parametrize("factor", [1, 0.5, -1])

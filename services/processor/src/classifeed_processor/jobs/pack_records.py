@@ -25,7 +25,7 @@ class PackRecordsArgs(BaseModel):
 
 @packing.register(TASK, backoff=Exponential(first_s=5.0, cap_s=300.0), resumes=True)
 async def pack_records(ctx: JobContext, args: PackRecordsArgs) -> None:
-    """Pack the issues of a load. Every fault is retried; `find_failed_packings` reports lasting ones."""
+    """Pack the issues of a load. Every fault is retried; `list_failed_packings` reports lasting ones."""
     parts = ctx.resources
     assert isinstance(parts, RunParts)
     await pack_issues(ctx, parts.blobs, parts.spool_dir, TaskKey(args.seller_id, args.namespace, args.task_id))

@@ -16,8 +16,8 @@ from classifeed_processor.store.keys import split_key
 _SQL: Final = load_queries(__package__, "reading.sql")
 _GET_TASK = _SQL["get_task"]
 _LIST_TASKS = _SQL["list_tasks"]
-_FIND_TASKS = _SQL["find_tasks"]
-_FIND_STANDINGS = _SQL["find_standings"]
+_LIST_EXISTING_TASKS = _SQL["list_existing_tasks"]
+_LIST_STANDINGS = _SQL["list_standings"]
 _LIST_ERRORS = _SQL["list_errors"]
 _FIND_BATCH = _SQL["find_batch"]
 _FIRST_SENT = _SQL["first_sent"]
@@ -49,12 +49,12 @@ async def list_tasks(tx: Tx, seller_id: str, namespace: str, *, before: int, lim
 
 async def list_known(tx: Tx, keys: Sequence[TaskKey]) -> list[TaskKey]:
     """Return the keys of the tasks that exist."""
-    return [TaskKey(*row) for row in await (await tx.execute(_FIND_TASKS, _named(keys))).fetchall()]
+    return [TaskKey(*row) for row in await (await tx.execute(_LIST_EXISTING_TASKS, _named(keys))).fetchall()]
 
 
 async def list_standings(tx: Tx, keys: Sequence[TaskKey]) -> list[Task]:
     """Return kind, status, phase, error and counts of the tasks that exist."""
-    return [_standing(row) for row in await fetch_named(tx, _FIND_STANDINGS, _named(keys))]
+    return [_standing(row) for row in await fetch_named(tx, _LIST_STANDINGS, _named(keys))]
 
 
 async def list_errors(tx: Tx, key: TaskKey, run: int, parameters: dict[str, Any]) -> list[OfferError]:

@@ -20,12 +20,12 @@ WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id 
 ORDER BY t.task_id DESC
 LIMIT %(limit)s
 
--- name: find_tasks
+-- name: list_existing_tasks
 SELECT seller_id, namespace, task_id
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]) AS n(seller_id, namespace, task_id)
 JOIN tasks USING (seller_id, namespace, task_id)
 
--- name: find_standings
+-- name: list_standings
 SELECT t.seller_id, t.namespace, t.task_id, t.kind, t.status, t.phase, t.error_code, t.error_message, t.error_line,
        s.statistics
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]) AS n(seller_id, namespace, task_id)

@@ -23,7 +23,7 @@ from classifeed_processor.app.clean_up import processor_clean_up
 from classifeed_processor.app.issues import schedule_packing
 from classifeed_processor.app.issues.read_issues import IssuePlace, ReadIssues
 from classifeed_processor.app.issues.schedule_packing import QUEUE
-from classifeed_processor.app.issues.watch_packing import find_failed_packings
+from classifeed_processor.app.issues.watch_packing import list_failed_packings
 from classifeed_processor.app.runs.limit_sellers import SellerWindows
 from classifeed_processor.app.runs.send_run import RunParts
 from classifeed_processor.app.runs.signal_tasks import TaskSignals
@@ -228,7 +228,7 @@ async def test_a_packing_that_fails_is_retried_and_named_until_it_succeeds(load:
 
     async def named() -> list[str]:
         async with load.database.transaction() as tx:
-            return list((await find_failed_packings(tx)).values())
+            return list((await list_failed_packings(tx)).values())
 
     async def make_due() -> None:
         async with load.database.transaction() as tx:

@@ -29,7 +29,7 @@ class ShardEnds(NamedTuple):
 NO_ELEMENTS: Final = ShardEnds(last_idx=0, trimmed_idx=0)
 
 
-def find_due(client: str, cursors: Mapping[ShardKey, int], ends: Mapping[ShardKey, ShardEnds]) -> dict[ShardKey, int]:
+def list_due(client: str, cursors: Mapping[ShardKey, int], ends: Mapping[ShardKey, ShardEnds]) -> dict[ShardKey, int]:
     """Return the cursors with elements after them.
 
     Raises:

@@ -97,7 +97,7 @@ class Epochs:
         )
 
 
-def find_faults(schema: Schema) -> list[FieldViolation]:
+def list_faults(schema: Schema) -> list[FieldViolation]:
     """Return the violations of rules within a schema; [] if there are none."""
     faults = []
     seen: set[str] = set()
@@ -132,7 +132,7 @@ def _field_faults(field: FieldSchema) -> Iterable[tuple[str, str]]:
                 yield flag, f"{field.name} is {kind}, which cannot be {flag}; add a field of another type for this"
 
 
-def find_incompatible_changes(old: Schema, new: Schema) -> list[str]:
+def list_incompatible_changes(old: Schema, new: Schema) -> list[str]:
     """Return the reasons that forbid `new` in the epoch of `old`; [] if only optional fields were added.
 
     The stored and indexed documents of the epoch must still fit the new schema.

@@ -15,7 +15,7 @@ from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FailedPrecondition
 from classifeed_domain.document_shards import hash_of, shard_of
-from classifeed_receiver.app.upkeep.find_abandoned import find_abandoned
+from classifeed_receiver.app.upkeep.list_abandoned import list_abandoned
 from classifeed_receiver.domain.documents import CONFLICT, Acknowledged, EpochTooOld, Invalid, Retry, Stale, Status
 from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import registry
@@ -140,7 +140,7 @@ async def test_what_an_abandoned_epoch_stores_gives_way(receiver: Receiver, buil
     assert await receiver.push(build.upsert("a", 6)) == [Stale()]
     await receiver.fetch("UPDATE schemas SET state = 3 WHERE epoch = 2 RETURNING 1")
     receiver.epochs.forget("offers")
-    found = await find_abandoned(receiver.database)
+    found = await list_abandoned(receiver.database)
     assert "1 documents are stored in epoch 2" in found["offers"]
     assert "classifeed index republish" in found["offers"]
     assert await receiver.push(build.upsert("a", 9, epoch=2)) == [EpochTooOld(current_epoch=1)]
@@ -148,7 +148,7 @@ async def test_what_an_abandoned_epoch_stores_gives_way(receiver: Receiver, buil
     assert isinstance(outcome, Acknowledged)
     assert (await stored(receiver, "a")).version == 6
     assert await receiver.push(build.upsert("a", 5)) == [Stale()], "from now on versions count again"
-    assert await find_abandoned(receiver.database) == {}
+    assert await list_abandoned(receiver.database) == {}
 
 
 async def test_field_put_at_another_replica_is_known_at_once(

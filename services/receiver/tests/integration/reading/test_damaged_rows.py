@@ -11,7 +11,7 @@ from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, RawDocu
 from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_receiver.app.reading.digest_shards import digest_shards
 from classifeed_receiver.app.reading.scan_documents import ScanDocuments
-from classifeed_receiver.app.upkeep.find_damaged import find_damaged
+from classifeed_receiver.app.upkeep.list_damaged import list_damaged
 from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.domain.documents import Acknowledged, Retry, Stale, Status
 from classifeed_receiver.domain.positions import RegistryPosition
@@ -180,16 +180,16 @@ async def test_a_row_that_was_pushed_meanwhile_is_not_marked(receiver: Receiver,
 
 async def test_damaged_rows_are_counted_and_named_with_the_fix(receiver: Receiver, build: Build) -> None:
     await receiver.push(*[build.upsert(f"k{n}") for n in range(7)])
-    assert await find_damaged(receiver.database) == {}
+    assert await list_damaged(receiver.database) == {}
     await receiver.fetch("UPDATE documents SET status = 3 RETURNING 1")
-    [(what, why)] = (await find_damaged(receiver.database)).items()
+    [(what, why)] = (await list_damaged(receiver.database)).items()
     assert what == "damaged rows of offers"
     assert why.startswith("7 rows of the registry are damaged (")
     assert "and others)" in why
     assert "`classifeed index republish`" in why
     assert gauge() == {"offers": 7}
     await asyncio.gather(*[receiver.push(build.upsert(f"k{n}")) for n in range(7)])
-    assert await find_damaged(receiver.database) == {}
+    assert await list_damaged(receiver.database) == {}
     assert gauge() == {}
 
 

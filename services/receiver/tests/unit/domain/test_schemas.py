@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from classifeed.documents.v1.schema_pb2 import Schema
-from classifeed_receiver.domain.schemas import find_faults, find_incompatible_changes, merge
+from classifeed_receiver.domain.schemas import list_faults, list_incompatible_changes, merge
 
 from ...conftest import Build
 
@@ -28,15 +28,15 @@ from ...conftest import Build
 )
 def test_contradiction_is_named_with_its_field(build: Build, field: dict[str, Any], path: str, message: str) -> None:
     schema = build.schema()
-    assert find_faults(schema) == []
+    assert list_faults(schema) == []
     schema.fields.add(**field)
-    assert [(fault.field, message in fault.description) for fault in find_faults(schema)] == [(path, True)]
+    assert [(fault.field, message in fault.description) for fault in list_faults(schema)] == [(path, True)]
 
 
 def test_name_shared_by_field_and_embedding(build: Build) -> None:
     schema = build.schema()
     schema.embeddings.add(name="title", dimension=3)
-    assert [fault.field for fault in find_faults(schema)] == ["schema.embeddings[1].name"]
+    assert [fault.field for fault in list_faults(schema)] == ["schema.embeddings[1].name"]
 
 
 def change_boost(schema: Schema) -> None:
@@ -78,12 +78,12 @@ def widen(schema: Schema) -> None:
 def test_incompatible_change_is_named(build: Build, change: Any, message: str) -> None:
     new = build.schema()
     change(new)
-    assert find_incompatible_changes(build.schema(), new) == [message]
+    assert list_incompatible_changes(build.schema(), new) == [message]
 
 
 def test_new_optional_field_and_another_order_are_compatible(build: Build) -> None:
     old, new = build.schema(), build.schema()
     new.fields.add(name="colour", type="FIELD_TYPE_STRING")
     new.fields.reverse()
-    assert find_incompatible_changes(old, new) == []
+    assert list_incompatible_changes(old, new) == []
     assert [field.name for field in merge(old, new).fields] == [*(field.name for field in old.fields), "colour"]

@@ -12,7 +12,7 @@ from classifeed.feeds.v1.task_pb2 import Task
 class Standings(Protocol):
     """The processor, as this use case needs it."""
 
-    async def find_standings(self, names: Collection[str]) -> Mapping[str, Task]:
+    async def list_standings(self, names: Collection[str]) -> Mapping[str, Task]:
         """Return tasks by resource name, without those that are unknown or do not come in time."""
 
 
@@ -31,7 +31,7 @@ class JoinLoads:
         named = [fetch for fetch in fetches if fetch.task]
         if not named:
             return
-        tasks = await self._processor.find_standings({fetch.task for fetch in named})
+        tasks = await self._processor.list_standings({fetch.task for fetch in named})
         for fetch in named:
             if (task := tasks.get(fetch.task)) is not None:
                 fetch.load.CopyFrom(_load_of(task))

@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 class KnownTasks(Protocol):
     """The processor, as this use case needs it."""
 
-    async def find_tasks(self, names: Collection[str]) -> set[str]:
+    async def list_existing_tasks(self, names: Collection[str]) -> set[str]:
         """Return the names of the tasks that exist."""
 
     async def find_newest(self, key: NamespaceKey) -> int:
@@ -72,7 +72,7 @@ class TaskVerifier(Looping):
                 newest = await made_tasks.list_newest(tx, after, limit=_SLICE)
             if not newest:
                 return lost
-            there = await self._processor.find_tasks({made.task_name for made in newest if made.task_name})
+            there = await self._processor.list_existing_tasks({made.task_name for made in newest if made.task_name})
             for made in newest:
                 if made.task_name not in there:
                     lost += await self._verify(made)

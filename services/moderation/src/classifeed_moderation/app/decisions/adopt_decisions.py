@@ -44,7 +44,7 @@ async def adopt_decisions(tx: Tx, kept: Mapping[str, Kept], deciding: Deciding) 
     """
     rules = deciding.current_rules()
     locked = await subjects.lock_subjects(tx, kept)
-    times = await decisions.find_times(tx, [each.decision_id for each in locked.values() if each.decision_id])
+    times = await decisions.list_times(tx, [each.decision_id for each in locked.values() if each.decision_id])
     made: dict[Maker, list[Decision]] = {}
     for key, subject in locked.items():
         known_at = times.get(subject.decision_id or 0) if subject.decided_by is not None else None
@@ -72,7 +72,7 @@ async def report_lost(tx: Tx, outbox: Outbox, sent: Sequence[TextsToJudge], *, k
     asked = {message.applied_decision_id: message for message in sent if message.applied_decision_id}
     if not asked:
         return
-    lost = await decisions.find_lost(tx, asked, kept_days=kept_days)
+    lost = await decisions.list_lost(tx, asked, kept_days=kept_days)
     messages = []
     for decision_id, kept_decision_id in lost.items():
         report = LostDecisions(decision_id=decision_id, kept_decision_id=kept_decision_id)

@@ -162,7 +162,7 @@ async def _without_repeated(
 ) -> list[Decision]:
     """Omit verdicts that are recorded already and change nothing, and delay the next request of their texts."""
     kept_only = [decision for decision in decided if not decision.is_applied]
-    ages = await decisions_table.find_repeated(tx, kept_only) if kept_only else {}
+    ages = await decisions_table.list_repeated(tx, kept_only) if kept_only else {}
     put_off = {
         key: min(age_s, longest_retry_s)
         for key, age_s in ages.items()

@@ -66,7 +66,7 @@ class PendingCorrector:
             async with self._database.transaction() as tx:
                 due = await self._claim(tx, kind, room)
                 keys = {text.cache_key for text in due if not text.is_recheck}
-                kept = await decisions.find_kept(tx, keys, age_s=self._kept_s) if keys else {}
+                kept = await decisions.list_kept(tx, keys, age_s=self._kept_s) if keys else {}
             known: list[Arrived] = []
             firsts: dict[bytes, Task] = {}
             for text in due:

@@ -98,11 +98,11 @@ class TakeOfferTexts:
         if not texts or not (room := self._queue.room_for_new(Kind.OFFER)):
             return set()
         keys = dict.fromkeys(text.cache_key for text in texts)
-        kept = await decisions.find_kept(tx, keys, age_s=self._kept_s)
+        kept = await decisions.list_kept(tx, keys, age_s=self._kept_s)
         return set(islice((key for key in keys if key not in kept), room))
 
     async def _report_again(self, tx: Tx, known: Sequence[NewOfferText]) -> None:
-        decided = await offer_texts.find_decided(tx, known)
+        decided = await offer_texts.list_decided(tx, known)
         _log.debug("moderation.texts.repeated", texts=len(known), decided=len(decided))
         rules = self._deciding.current_rules()
         judged = (((row.seller_id, row.namespace, row.external_id), judged_again(row, rules)) for row in decided)

@@ -22,8 +22,8 @@ from classifeed_offers.domain.completion import (
     Guard,
     decide_end,
     decision_of,
-    find_change_reasons,
-    find_removal_reasons,
+    list_change_reasons,
+    list_removal_reasons,
 )
 from classifeed_offers.domain.results import run_ended
 from classifeed_offers.store import applying, sweeping, waiting
@@ -74,7 +74,7 @@ async def _plan(tx: Tx, run: RunKey, end: End, guard: Guard, slice_offers: int) 
     changes = await waiting.count_changes(tx, run, guard.price_factor)
     loss = plan.loss
     # An ordinary load is not held even by the upper bound, so it needs no exact count.
-    if find_removal_reasons(loss, guard) or find_change_reasons(changes, guard):
+    if list_removal_reasons(loss, guard) or list_change_reasons(changes, guard):
         loss = await sweeping.count_loss(tx, run, plan)
     decided = decide_end(loss, changes, guard, end.disposition, decision_of(end.decision))
     if decided.forgets_sizes:

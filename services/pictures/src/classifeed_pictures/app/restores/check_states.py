@@ -92,7 +92,7 @@ class RepeatOrders:
             for row, holding in held
             if holding.ordered_at is not None
         }
-        unknown = await self.jobs.find_unknown_keys(tx, [key for keys in awaited.values() for key in keys])
+        unknown = await self.jobs.list_unknown_keys(tx, [key for keys in awaited.values() for key in keys])
         lost: dict[str, list[int]] = {}
         for (url, attempt), keys in awaited.items():
             if unknown.issuperset(keys):

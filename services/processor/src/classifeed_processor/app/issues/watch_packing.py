@@ -13,7 +13,7 @@ _ATTEMPTS: Final = 5
 _ERROR_CHARACTERS: Final = 300
 
 
-async def find_failed_packings(tx: Tx) -> Mapping[str, str]:
+async def list_failed_packings(tx: Tx) -> Mapping[str, str]:
     """Return a message about packings that have failed five times or more, with one of their errors; for `Watch`.
 
     The result is empty if there are none.

@@ -8,7 +8,7 @@ from typing import Final
 from classifeed_common.db import Tx
 from classifeed_common.kafka import dlq
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
-from classifeed_processor.app.issues.watch_packing import find_failed_packings
+from classifeed_processor.app.issues.watch_packing import list_failed_packings
 from classifeed_processor.metrics import HELD, OLDEST_HELD, OPEN
 from classifeed_processor.store import reading
 
@@ -19,7 +19,7 @@ _UNHEARD_REQUESTS: Final = 3
 async def watch_loads(tx: Tx) -> Mapping[str, str]:
     """Set the metrics of loads, and return messages about loads that cannot continue; for `Watch`."""
     await measure_loads(tx)
-    return {**await find_missing_replies(tx), **await find_failed_packings(tx)}
+    return {**await list_missing_replies(tx), **await list_failed_packings(tx)}
 
 
 async def measure_loads(tx: Tx) -> None:
@@ -30,7 +30,7 @@ async def measure_loads(tx: Tx) -> None:
     OPEN.set(await reading.count_open(tx))
 
 
-async def find_missing_replies(tx: Tx) -> Mapping[str, str]:
+async def list_missing_replies(tx: Tx) -> Mapping[str, str]:
     """Return a message about loads that wait for a reply although they requested it again; empty: there are none."""
     count, seconds = await reading.count_unheard(tx, _UNHEARD_REQUESTS)
     if not count:

@@ -9,8 +9,8 @@ from classifeed_receiver.domain.schemas import (
     Epoch,
     Epochs,
     EpochState,
-    find_faults,
-    find_incompatible_changes,
+    list_faults,
+    list_incompatible_changes,
     merge,
 )
 from classifeed_receiver.store import schemas
@@ -27,7 +27,7 @@ async def put_schema(database: Database, known: KnownEpochs, schema: Schema) -> 
     wanted = Schema(
         client=schema.client, epoch=schema.epoch, fields=schema.fields, embeddings=schema.embeddings
     )  # without what the receiver sets
-    if faults := find_faults(wanted):
+    if faults := list_faults(wanted):
         first = faults[0]
         text = f"{first.field}: {first.description}. Correct the schema and put it again."
         raise InvalidArgument("SCHEMA_INVALID", text, violations=faults)
@@ -44,7 +44,7 @@ async def put_schema(database: Database, known: KnownEpochs, schema: Schema) -> 
 
 async def _change(tx: Tx, epochs: Epochs, wanted: Schema) -> Epoch:
     old = _active_epoch(epochs, wanted)
-    changes = find_incompatible_changes(old.schema, wanted)
+    changes = list_incompatible_changes(old.schema, wanted)
     if changes:
         raise FailedPrecondition(
             "SCHEMA_INCOMPATIBLE",

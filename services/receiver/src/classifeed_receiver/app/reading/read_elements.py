@@ -12,7 +12,7 @@ from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, RawDocu
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
 from classifeed_receiver.app.reading.append_failed import append_failed
-from classifeed_receiver.domain.cursors import ShardEnds, ShardKey, check_cursor, find_due
+from classifeed_receiver.domain.cursors import ShardEnds, ShardKey, check_cursor, list_due
 from classifeed_receiver.domain.documents import Status
 from classifeed_receiver.store import queues
 from classifeed_receiver.store.commit_signal import CommitSignal
@@ -78,7 +78,7 @@ class ReadElements:
     async def _read_once(self, client: str, cursors: Mapping[ShardKey, int], limit: int) -> ReadResult:
         async with self._database.connection() as connection:
             ends = await queues.list_shards(connection, client)
-            due = find_due(client, cursors, ends)
+            due = list_due(client, cursors, ends)
             if not due:
                 return ReadResult()
             elements = await queues.list_elements(connection, client, due, limit=limit, size_bytes=_RESPONSE_BYTES)

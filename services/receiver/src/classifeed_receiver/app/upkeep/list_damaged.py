@@ -13,7 +13,7 @@ _COUNTED_AT_MOST: Final = 10_000
 _NAMED: Final = 5
 
 
-async def find_damaged(database: Database) -> Mapping[str, str]:
+async def list_damaged(database: Database) -> Mapping[str, str]:
     """Return, by client, a message with the number of damaged rows, the first keys and the fix; for `Watch`.
 
     Sets the gauge of damaged rows, too.

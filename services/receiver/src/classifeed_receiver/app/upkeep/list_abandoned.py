@@ -11,7 +11,7 @@ from classifeed_receiver.store import registry, schemas
 _COUNTED_AT_MOST: Final = 100_000
 
 
-async def find_abandoned(database: Database) -> Mapping[str, str]:
+async def list_abandoned(database: Database) -> Mapping[str, str]:
     """Return, by client, a message with the number of documents in abandoned epochs and the fix; for `Watch`.
 
     Scans the registry only if a client has such epochs. Earlier releases accepted the schema of a second epoch that
