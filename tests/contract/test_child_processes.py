@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 from tests.contract.http.http_services import SERVICES, settings_of
+from tools.generate.dockerfiles import list_members
 
 from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.runner import ServiceRunner
@@ -21,7 +22,9 @@ _STARTS: Final = re.compile(
 
 
 def starts_processes(service: str) -> bool:
-    sources = (ROOT / "services" / service / "src").rglob("*.py")
+    # The library of child processes itself is in every image.
+    folders = [folder for folder in list_members(service) if folder != "libs/common"]
+    sources = (path for folder in folders for path in (ROOT / folder / "src").rglob("*.py"))
     return any(_STARTS.search(path.read_text("utf-8")) for path in sources)
 
 
