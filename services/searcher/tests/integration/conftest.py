@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 
 from classifeed_common.kafka import Cluster, Topic
 from classifeed_devkit.embedded.kafka import EmbeddedKafka
+from classifeed_devkit.testing.recovery import until
 from classifeed_domain.document_shards import SHARDS
 
 from ..conftest import Upstream, make_upsert
@@ -45,9 +45,11 @@ class Scene:
         """Remove the topic and create it without records."""
         cluster = Cluster(self.kafka.bootstrap, client_id="test")
         await cluster.remove([self.topic])
-        async with asyncio.timeout(60):
-            while await cluster.topics([self.topic]):
-                await asyncio.sleep(0.1)
+
+        async def is_gone() -> bool:
+            return not await cluster.topics([self.topic])
+
+        await until(is_gone, 60)
         await cluster.ensure([Topic(self.topic, SHARDS, 3_600_000)])
         return cluster
 

@@ -103,7 +103,7 @@ async def test_a_record_that_fails_blocks_its_own_partition(
         await scene.handled()
         assert subject.blocked() == {}
         assert blocked_seconds(scene, 2) is None
-        assert metrics.REOPENED.labels(scene.group)._value.get() == replaced, "it went on by itself"
+        assert metrics.REOPENED.labels(scene.group)._value.get() == replaced, "it resumed with its client"
     effects = await scene.effects()
     assert sorted(effects) == sorted([*others, *first[2], *late]), "each once"
     assert [value for value in effects if value in {*first[2], *late}] == [*first[2], *late], "in their order"
