@@ -69,7 +69,7 @@ class CleanwebService(CleanwebServiceServicer):
             raise FailedPrecondition(
                 "RECEIVER_UNKNOWN",
                 f"{request.service}/{request.environment} has no receiver of callbacks. The operator adds one to "
-                f"CLASSIFEED_CLEANWEB_RECEIVERS.",
+                "CLASSIFEED_CLEANWEB_RECEIVERS.",
             )
         [judged] = await self._judge_text(
             [TextRequest(request.service, request.environment, request.key, request.text, tuple(request.region_ids))]
